@@ -14,7 +14,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.graph.pairs import pair_stats
-from quorate.graph.weak_ties import articulation_points, held_by_few, loose_groups, weakest_cut
+from quorate.graph.weak_ties import articulation_points, has_few_links, loose_groups, weakest_cut
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.simulate import Crowd, answer, crowd, draw_workers
 
@@ -46,7 +46,7 @@ def named_by_each(answers: Answers) -> list[set[tuple[int, ...]]]:
     pairs = pair_stats(answers)
     now = {tuple(group.workers.tolist()) for group in loose_groups(np.arange(answers.n_workers), pairs, answers)}
     cut = weakest_cut(pairs, answers.n_workers, two_sided=False)
-    loose = cut is not None and held_by_few(cut)
+    loose = cut is not None and has_few_links(cut)
     by_answer_pairs = {tuple(np.flatnonzero(cut.workers).tolist())} if cut is not None and loose else set()
     return [now, by_answer_pairs, {tuple(joint.members.tolist()) for joint in articulation_points(answers, 100)}]
 

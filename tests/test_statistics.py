@@ -3,7 +3,7 @@ import pytest
 from scipy.special import betainc, chdtrc, chdtri, ndtr
 
 from quorate.statistics import (
-    MAX_ONE_BY_ONE,
+    MAX_LOOPED_VALUES,
     binomial_tail,
     critical_value,
     incomplete_beta,
@@ -30,7 +30,7 @@ def test_significance_is_that_of_the_tail_and_never_without_freedom() -> None:
 def test_the_normal_law_is_that_of_scipy() -> None:
     z = np.concatenate([np.linspace(-37, 9, 4_000), [np.nan, np.inf, -np.inf]])
     np.testing.assert_allclose(normal_cdf(z), ndtr(z), rtol=1e-12)
-    many = np.linspace(-5, 5, MAX_ONE_BY_ONE + 1)
+    many = np.linspace(-5, 5, MAX_LOOPED_VALUES + 1)
     np.testing.assert_allclose(normal_cdf(many)[:100], normal_cdf(many[:100]), rtol=1e-13)
 
 

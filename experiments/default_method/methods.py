@@ -334,7 +334,7 @@ PRODUCT_PLACES = {
     "skill_scaling_power": "quorate.models.confusion:SKILL_SCALING_POWER",
     "em_steps": "quorate.methods.quorate:EM_STEPS",
     "bias_counts": "quorate.skills.shrinkage:BIAS_PSEUDO_ANSWERS",
-    "one_factor_slack": "quorate.calibration.one_factor:SLACK",
+    "one_factor_slack": "quorate.calibration.one_factor:ONE_FACTOR_SLACK",
     "least_skill_variance": "quorate.skills.shrinkage:MIN_VARIANCE",
     "corrections": "quorate.calibration.gold_correction:CORRECTIONS",
 }

@@ -1,4 +1,4 @@
-"""Textbook statistics without scipy.stats, which takes 0.8 CPU seconds to import: intervals and corrected p-values."""
+"""Standard statistics without scipy.stats, whose import takes 0.8 CPU seconds: intervals and corrected p-values."""
 
 from functools import lru_cache
 from math import erfc, exp, gamma, log, pi, sqrt
@@ -9,11 +9,11 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 
 Z_95 = 1.96  # conventional: standard errors on each side of a 95 % interval
 Z_90 = 1.645  # of a 90 % interval
-MAX_SUMMED = 100  # degrees of freedom up to which the tail is summed here
-BISECTIONS = 64  # after which the limits are neighbouring numbers
+MAX_SUMMED_FREEDOM = 100  # degrees of freedom up to which the tail is computed as a sum; above by scipy
+N_BISECTIONS = 64  # after them the limits are neighbouring floating-point numbers
 MAX_FRACTION_TERMS = 100_000  # pairs of terms of the continued fraction; 52 are needed for a = b = 10^3, 1,091 for 10^7
 FRACTION_TOLERANCE = 1e-14  # of the last ratio of two convergents
-MAX_ONE_BY_ONE = 10_000  # values, of which each takes a third of a microsecond; importing scipy.special takes 0.1 s
+MAX_LOOPED_VALUES = 10_000  # of a loop of 1/3 microsecond per value; the import of scipy.special takes 0.1 s
 
 
 def wilson_interval(right: float, n: int, z: float = Z_95) -> tuple[float, float]:
@@ -29,12 +29,12 @@ def wilson_interval(right: float, n: int, z: float = Z_95) -> tuple[float, float
 
 
 def normal_cdf(z: FloatArray) -> FloatArray:
-    """Return the distribution function of the normal law; NaN stays NaN.
+    """Return the distribution function of the standard normal distribution; NaN for NaN.
 
     >>> normal_cdf(np.array([0.0, -1.96, np.nan])).round(3).tolist()
     [0.5, 0.025, nan]
     """
-    if z.size > MAX_ONE_BY_ONE:
+    if z.size > MAX_LOOPED_VALUES:
         from scipy.special import ndtr
 
         probability: FloatArray = ndtr(z)
@@ -43,7 +43,7 @@ def normal_cdf(z: FloatArray) -> FloatArray:
 
 
 def binomial_tail(hits: IntArray, n: IntArray, p: FloatArray) -> FloatArray:
-    """Return the probability of so many hits or more among n trials.
+    """Return the probability of at least ``hits`` hits in n trials of probability p.
 
     >>> binomial_tail(np.array([9, 0]), np.array([10, 10]), np.array([0.5, 0.5])).round(6).tolist()
     [0.010742, 1.0]
@@ -54,9 +54,9 @@ def binomial_tail(hits: IntArray, n: IntArray, p: FloatArray) -> FloatArray:
 def incomplete_beta(a: FloatArray | IntArray, b: FloatArray | IntArray, x: FloatArray) -> FloatArray:
     """Return the regularised incomplete beta function I_x(a, b), for a, b > 0 and 0 < x < 1; arrays of one shape.
 
-    By a continued fraction (DLMF 8.17.22) that converges fast for x < (a + 1)/(a + b + 2); else by 1 - I_{1-x}(b, a).
-    The relative error is below 1e-9 up to a, b = 10^5, and 2e-7 up to 10^7; if a or b is below one, below 2e-8 up to
-    10^4, and 5e-5 up to 10^7. scipy.special takes 0.1 CPU seconds to import.
+    Computed by a continued fraction (DLMF 8.17.22), which converges fast for x < (a + 1)/(a + b + 2); otherwise as
+    1 - I_{1-x}(b, a). The relative error is below 1e-9 up to a, b = 10^5, and 2e-7 up to 10^7; if a or b is below one,
+    below 2e-8 up to 10^4, and 5e-5 up to 10^7. The import of scipy.special would take 0.1 CPU seconds.
 
     >>> incomplete_beta(np.array([1.0, 9.0]), np.array([1.0, 2.0]), np.array([0.25, 0.5])).round(6).tolist()
     [0.25, 0.010742]
@@ -88,7 +88,7 @@ def incomplete_beta(a: FloatArray | IntArray, b: FloatArray | IntArray, x: Float
 
 
 def log_gamma(x: FloatArray) -> FloatArray:
-    """Return ln Gamma(x) of positive numbers by Stirling's series (DLMF 5.11.1), small numbers moved up to 10.
+    """Return ln Gamma(x) of positive numbers by Stirling's series (DLMF 5.11.1); x < 10 by the recurrence relation.
 
     >>> log_gamma(np.array([1.0, 5.0, 100.0])).round(9).tolist()
     [0.0, 3.17805383, 359.13420537]
@@ -109,10 +109,10 @@ def log_gamma(x: FloatArray) -> FloatArray:
 
 
 def benjamini_hochberg(p: FloatArray) -> FloatArray:
-    """Adjust p-values for many tests, by Benjamini and Hochberg (1995).
+    """Return p-values adjusted for many tests by the method of Benjamini and Hochberg (1995).
 
-    NaN stands for what was not tested: it stays NaN, and does not count as a test. scipy.stats, which has it as
-    `false_discovery_control`, takes 0.8 CPU seconds to import, and every summary needs this.
+    NaN means not tested: it stays NaN and does not count as a test. Every summary needs this function, and the import
+    of scipy.stats, which has it as `false_discovery_control`, takes 0.8 CPU seconds.
 
     >>> benjamini_hochberg(np.array([0.01, np.nan, 0.04, 0.03])).round(3).tolist()
     [0.03, nan, 0.04, 0.04]
@@ -123,15 +123,15 @@ def benjamini_hochberg(p: FloatArray) -> FloatArray:
     n = len(tested)
     order = np.argsort(tested)
     scaled = tested[order] * (n / np.arange(1.0, n + 1))
-    least = np.minimum.accumulate(scaled[::-1])[::-1]
+    smallest_above = np.minimum.accumulate(scaled[::-1])[::-1]
     by_test = np.empty(n)
-    by_test[order] = np.minimum(least, 1.0)
+    by_test[order] = np.minimum(smallest_above, 1.0)
     adjusted_p[is_tested] = by_test
     return adjusted_p
 
 
 def holm(p: FloatArray) -> FloatArray:
-    """Correct p-values for the number of tests by Holm's step-down method (1979).
+    """Return p-values corrected for the number of tests by Holm's step-down method (1979).
 
     >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
     [0.03, 0.06, 0.06]
@@ -144,7 +144,7 @@ def holm(p: FloatArray) -> FloatArray:
 
 
 def is_significant(statistic: FloatArray, freedom: IntArray, level: float) -> BoolArray:
-    """Return which statistics a chi-square variable with so many degrees of freedom exceeds with less than ``level``.
+    """Return which chi-square statistics exceed the critical value of their degrees of freedom at this level.
 
     >>> is_significant(np.array([3.8, 3.9, 9.0]), np.array([1, 1, 0]), 0.05).tolist()
     [False, True, False]
@@ -158,12 +158,12 @@ def is_significant(statistic: FloatArray, freedom: IntArray, level: float) -> Bo
 
 @lru_cache(maxsize=1024)
 def critical_value(freedom: int, level: float) -> float:
-    """Return the number that a chi-square variable exceeds with probability ``level``.
+    """Return the number that a chi-square variable with ``freedom`` degrees of freedom exceeds with this probability.
 
     >>> round(critical_value(1, 0.05), 3), round(critical_value(4, 0.01), 3)
     (3.841, 13.277)
     """
-    if freedom > MAX_SUMMED:
+    if freedom > MAX_SUMMED_FREEDOM:
         from scipy.special import chdtri
 
         return float(chdtri(freedom, level))
@@ -171,7 +171,7 @@ def critical_value(freedom: int, level: float) -> float:
     high = 2.0 * freedom
     while _tail(high, freedom) > level:
         high *= 2
-    for _ in range(BISECTIONS):
+    for _ in range(N_BISECTIONS):
         middle = (low + high) / 2
         if _tail(middle, freedom) > level:
             low = middle

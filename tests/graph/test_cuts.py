@@ -19,7 +19,7 @@ def test_two_halves_joined_by_few_tasks_are_distinguished(n_workers: int) -> Non
     """In both ways of finding eigenvectors: all at once, and by Lanczos."""
     cut = weakest_cut(pair_stats(two_halves(n_workers, 4, 0)), n_workers, two_sided=False)
     assert cut is not None
-    assert cut.holding == 4
+    assert cut.n_linking == 4
     assert 1e-9 < cut.eigenvalue < 0.05  # the first eigenvalue is exactly zero, and tells nothing
     group = np.flatnonzero(cut.workers)
     assert len(group) == n_workers // 2
@@ -39,7 +39,7 @@ def test_a_nearly_bipartite_crowd_is_reported_with_its_sides() -> None:
     edges = {(i, j): 100 for i in range(4) for j in range(4, 8)} | {(0, 1): 1}
     cut = weakest_cut(pairs_of(edges), 8, two_sided=True)
     assert cut is not None
-    assert (cut.holding, cut.n_pairs) == (1, 1601)
+    assert (cut.n_linking, cut.n_pairs) == (1, 1601)
     assert np.flatnonzero(cut.side).tolist() == [0, 1, 2, 3]
 
 
@@ -50,7 +50,7 @@ def test_a_nearly_bipartite_group_is_distinguished_from_the_rest_that_it_hangs_o
     cut = weakest_cut(pairs_of(edges), 13, two_sided=True)
     assert cut is not None
     assert np.flatnonzero(cut.workers).tolist() == list(range(8))
-    assert (cut.holding, cut.n_pairs) == (3, 1603)
+    assert (cut.n_linking, cut.n_pairs) == (3, 1603)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -64,5 +64,5 @@ def test_what_holds_a_group_is_counted_as_by_hand(seed: int) -> None:
         out = sum(n for (i, j), n in edges.items() if cut.workers[i] != cut.workers[j])
         inside = {(i, j): n for (i, j), n in edges.items() if cut.workers[i] and cut.workers[j]}
         within = sum(n for (i, j), n in inside.items() if cut.side[i] == cut.side[j]) if two_sided else 0
-        assert cut.holding == out + within
+        assert cut.n_linking == out + within
         assert cut.n_pairs == out + sum(inside.values())

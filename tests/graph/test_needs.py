@@ -8,7 +8,7 @@ from quorate import simulate
 from quorate.errors import OptionError, QuorateError
 from quorate.graph.pairs import PairStats, pair_stats
 from quorate.theory.skill_bounds import skill_bound
-from quorate.theory.tasks_needed import CUBE, pair_error
+from quorate.theory.tasks_needed import CUBE_FACTOR, pair_error
 
 
 def crowd_of(n_tasks: int, seed: int, n_classes: int = 2) -> simulate.Crowd:
@@ -105,7 +105,7 @@ def test_the_bound_of_three_alike_is_what_one_finds_by_hand(n_classes: int, delt
     noise = n_classes / (n_classes - 1) * np.sqrt(n * np.log(2 * 3 / delta) / 2)
     scale = np.sqrt(2 * n * x * x)
     pull = np.sqrt(3) * 2 * noise / scale
-    assert found.bound == pytest.approx(pull * CUBE**2 / 0.5 * CUBE * x / scale)
+    assert found.bound == pytest.approx(pull * CUBE_FACTOR**2 / 0.5 * CUBE_FACTOR * x / scale)
 
 
 def test_a_skill_is_never_expected_to_be_off_by_more_than_one() -> None:

@@ -6,13 +6,13 @@ from quorate.answers import Answers
 from quorate.diagnostics.diagnose import diagnose
 from quorate.graph.pairs import pair_stats
 from quorate.graph.weak_ties import (
-    FEW_TIES,
     MAX_SHARED_PAIRS,
+    MIN_SAFE_TIES,
     Cut,
     LooseGroup,
-    held_by_few,
+    count_linking_tasks,
+    has_few_links,
     loose_groups,
-    tying_tasks,
     weakest_cut,
     within,
 )
@@ -37,11 +37,11 @@ def test_a_group_is_named_however_many_workers_bridge(n_bridges: int, ties: int)
 
 
 def test_from_as_many_tasks_on_as_decide_the_sign_nothing_is_named() -> None:
-    one_less, enough = (groups_of(bridged(np.zeros(k, np.int64), 0)) for k in (FEW_TIES - 1, FEW_TIES))
-    assert [group.ties for group in one_less] == [FEW_TIES - 1]
+    one_less, enough = (groups_of(bridged(np.zeros(k, np.int64), 0)) for k in (MIN_SAFE_TIES - 1, MIN_SAFE_TIES))
+    assert [group.ties for group in one_less] == [MIN_SAFE_TIES - 1]
     assert enough == []
-    assert groups_of(two_halves(40, FEW_TIES, 0)) == []
-    assert [group.ties for group in groups_of(two_halves(40, FEW_TIES - 1, 0))] == [FEW_TIES - 1]
+    assert groups_of(two_halves(40, MIN_SAFE_TIES, 0)) == []
+    assert [group.ties for group in groups_of(two_halves(40, MIN_SAFE_TIES - 1, 0))] == [MIN_SAFE_TIES - 1]
 
 
 def test_crowds_whose_workers_all_met_have_no_loose_group() -> None:
@@ -49,7 +49,7 @@ def test_crowds_whose_workers_all_met_have_no_loose_group() -> None:
         answers = crowd(400, 20, 3, seed=seed).answers
         assert groups_of(answers) == []
         near = weakest_cut(pair_stats(answers), 20, two_sided=True)
-        assert near is None or not held_by_few(near)
+        assert near is None or not has_few_links(near)
 
 
 def test_two_halves_that_one_worker_ties_are_reported_once() -> None:
@@ -90,7 +90,7 @@ def test_tying_tasks_are_counted_as_by_hand(seed: int) -> None:
     by_task = [set(answers.worker[answers.task == t].tolist()) for t in range(60)]
     mine = set(group.tolist())
     own = [workers for workers in by_task if workers & mine]
-    assert tying_tasks(answers, group) == (sum(bool(workers - mine) for workers in own), len(own))
+    assert count_linking_tasks(answers, group) == (sum(bool(workers - mine) for workers in own), len(own))
 
 
 def test_a_component_by_itself_has_the_same_answers_under_its_own_codes() -> None:
@@ -110,12 +110,12 @@ def test_the_advice_settles_the_groups_that_the_diagnosis_names(bridges: list[in
     rows = [row for row in advise(answers, 60).assignments.to_pylist() if row["reason"].startswith("settle")]
     assert {row["reason"] for row in rows} == {"settle: compares 5 workers with the others"}
     assert {row["worker"] for row in rows} <= {f"w{code}" for code in finding.workers}
-    assert not advise(bridged(np.zeros(FEW_TIES, np.int64), 2), 60).reasons
+    assert not advise(bridged(np.zeros(MIN_SAFE_TIES, np.int64), 2), 60).reasons
 
 
 def test_few_answer_pairs_hold_a_group_only_if_they_are_few_of_its_own_too() -> None:
     """A small group whose answer pairs are mostly with others is no group."""
     everyone, own = np.ones(4, dtype=bool), round(10 / MAX_SHARED_PAIRS)
-    assert held_by_few(Cut(everyone, everyone, 10, own, 0.01))
-    assert not held_by_few(Cut(everyone, everyone, 11, own, 0.01))
-    assert not held_by_few(Cut(everyone, everyone, FEW_TIES, 10 * own, 0.01))
+    assert has_few_links(Cut(everyone, everyone, 10, own, 0.01))
+    assert not has_few_links(Cut(everyone, everyone, 11, own, 0.01))
+    assert not has_few_links(Cut(everyone, everyone, MIN_SAFE_TIES, 10 * own, 0.01))

@@ -22,14 +22,14 @@ def test_matrices_err_less_than_one_accuracy_if_accuracy_differs_between_classes
 
 
 def test_a_crowd_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confusion, "ENTRIES", 10)
+    monkeypatch.setattr(confusion, "MAX_ENTRIES", 10)
     with pytest.raises(TooLargeError, match="rank-one or iwmv"):
         aggregate_in_memory("dawid-skene", simulate.crowd(20, 6, 3).answers)
 
 
 def test_one_accuracy_a_worker_needs_no_room_for_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = simulate.crowd(20, 15, 3).answers
-    monkeypatch.setattr(confusion, "ENTRIES", 50)  # 20 tasks × 2 classes fit, 15 workers × 2 × 2 do not
+    monkeypatch.setattr(confusion, "MAX_ENTRIES", 50)  # 20 tasks × 2 classes fit, 15 workers × 2 × 2 do not
     assert len(aggregate_in_memory("one-coin", answers).labels) == 20
     with pytest.raises(TooLargeError, match="confusion matrix"):
         aggregate_in_memory("dawid-skene", answers)

@@ -222,7 +222,7 @@ def test_labels_that_contradict_the_majority_are_noted() -> None:
 
 
 def test_confusion_matrices_or_a_posterior_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confusion, "ENTRIES", 1000)
+    monkeypatch.setattr(confusion, "MAX_ENTRIES", 1000)
     with pytest.raises(TooLargeError, match=r"200 workers: 1,800 entries.*Merge rare classes"):
         opt_ds(crowd(n_tasks=300, n_workers=200, per_task=3, n_classes=3).answers)
     with pytest.raises(TooLargeError, match=r"600 tasks and 2 classes"):

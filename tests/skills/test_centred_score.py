@@ -11,7 +11,7 @@ from quorate.arrays import FloatArray
 from quorate.skills.centred_score import VARIANCE_PSEUDO_ANSWERS, CentredInference
 from quorate.skills.intervals import PeerError
 from quorate.skills.shrinkage import BIAS_PSEUDO_ANSWERS, response_bias
-from quorate.skills.variance_inflation import Pulls
+from quorate.skills.variance_inflation import ScoreContributions
 from tests.skills.interval_samples import answer_pairs
 
 
@@ -109,9 +109,11 @@ def test_the_score_contributions_are_what_each_answer_adds_to_the_raw_skill(
     inference = replace(good, skills=np.array([0.3, 0.27, -0.22, 0.22, 0.18]))
     seen: list[FloatArray] = []
 
-    def look(_: object, pulls: Pulls, *__: object, **___: int) -> PeerError:
-        by_task = np.zeros((pulls.block.n_tasks, 5))
-        by_task[np.repeat(np.arange(len(by_task)), pulls.block.per_task), pulls.block.worker] = pulls.psi
+    def look(_: object, contributions: ScoreContributions, *__: object, **___: int) -> PeerError:
+        by_task = np.zeros((contributions.block.n_tasks, 5))
+        by_task[np.repeat(np.arange(len(by_task)), contributions.block.per_task), contributions.block.worker] = (
+            contributions.psi
+        )
         seen.append(by_task)
         return PeerError(np.ones(5), np.zeros(5))
 
@@ -121,7 +123,7 @@ def test_the_score_contributions_are_what_each_answer_adds_to_the_raw_skill(
     raw = inference.score().raw
     assert raw.max() > 1
     assert raw.min() < -1 / 2
-    tried = np.clip(raw, -1 / 2, 1) * inference._kept / inference._in_scale
+    tried = np.clip(raw, -1 / 2, 1) * inference._centring_factor / inference._peer_factor
     psi = np.zeros((a.n_tasks, 5))
     for task, there in answer_pairs(a):
         for (i, mine), (j, label) in product(there, there):

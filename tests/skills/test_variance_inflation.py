@@ -11,7 +11,14 @@ from quorate.blocks.block import Block
 from quorate.skills import variance_inflation as module
 from quorate.skills.centred_score import CentredInference
 from quorate.skills.rank_one_score import OneCoinInference
-from quorate.skills.variance_inflation import DRAWN, Curvature, Pulls, displacements, peer_error, task_sums
+from quorate.skills.variance_inflation import (
+    AGREEMENT_SHRINKAGE,
+    Curvature,
+    ScoreContributions,
+    displacements,
+    peer_error,
+    task_sums,
+)
 from tests.skills.interval_samples import METHODS, answer_pairs
 
 
@@ -25,7 +32,7 @@ def dense(score_of: OneCoinInference) -> tuple[FloatArray, FloatArray, FloatArra
             if i != j:
                 agreed = (m * (mine == label) - 1) / (m - 1)
                 d[i] += x[j] ** 2
-                h[i, j] += (2 - DRAWN) * x[i] * x[j] - (1 - DRAWN) * agreed
+                h[i, j] += (2 - AGREEMENT_SHRINKAGE) * x[i] * x[j] - (1 - AGREEMENT_SHRINKAGE) * agreed
                 psi[task, i] += (agreed - x[i] * x[j]) * x[j]
     return d, h, psi
 
@@ -67,7 +74,7 @@ def test_the_inflation_of_centred_skills_is_that_of_a_dense_solve() -> None:
         inference.bias_of_workers.frequency,
         inference.bias_of_workers.spread,
     )
-    tried = np.clip(inference.score().raw, -1 / 3, 1) * inference._kept / inference._in_scale
+    tried = np.clip(inference.score().raw, -1 / 3, 1) * inference._centring_factor / inference._peer_factor
     d, h, psi = np.zeros(10), np.zeros((10, 10)), np.zeros((a.n_tasks, 10))
     for task, there in answer_pairs(a):
         for (i, mine), (j, label) in product(there, there):
@@ -75,7 +82,7 @@ def test_the_inflation_of_centred_skills_is_that_of_a_dense_solve() -> None:
                 omega = 1 / (len(there) - 1)
                 agreed = float((np.eye(4)[mine] - f[i]) @ (np.eye(4)[label] - f[j])) / spread
                 d[i] += omega * x[j] ** 2
-                h[i, j] += omega * ((2 - DRAWN) * x[i] * x[j] - (1 - DRAWN) * agreed)
+                h[i, j] += omega * ((2 - AGREEMENT_SHRINKAGE) * x[i] * x[j] - (1 - AGREEMENT_SHRINKAGE) * agreed)
                 psi[task, i] += omega * (agreed - tried[i] * x[j]) * x[j]
     signs = 2.0 * np.random.default_rng(7).integers(0, 2, (a.n_tasks, 40), dtype=np.int8) - 1
     b = psi.T @ signs
@@ -115,9 +122,11 @@ def test_mates_who_know_nothing_more_make_no_difference() -> None:
 def test_a_direction_that_the_data_do_not_determine_is_given_up() -> None:
     """Two workers who met each other alone: their ratio is free. It does not move then, and f is one."""
     pair = np.array([[0.0, 1.0], [1.0, 0.0]])
-    pulls = Pulls(Block(np.array([0, 2]), np.array([0, 1]), np.zeros(2, int), 2, 2), np.array([1.0, -1.0]))
+    contributions = ScoreContributions(
+        Block(np.array([0, 2]), np.array([0, 1]), np.zeros(2, int), 2, 2), np.array([1.0, -1.0])
+    )
     curvature = Curvature(np.ones(2), pair, np.ones(2, dtype=bool))
-    f = peer_error(curvature, pulls, pair, np.ones(2), draws=10, seed=0).inflation
+    f = peer_error(curvature, contributions, pair, np.ones(2), draws=10, seed=0).inflation
     assert f == pytest.approx(np.ones(2))
 
 
@@ -125,15 +134,15 @@ def test_draws_that_do_not_fit_at_once_are_made_in_turn(monkeypatch: pytest.Monk
     """Eight workers, room for four draws of each: thirty draws are made in eight rounds, with other signs."""
     crowd = simulate.crowd(400, 8, 4, skills=np.linspace(0.4, 0.9, 8), seed=1)
     inference = OneCoinInference(crowd.answers, crowd.skills, np.ones(8, dtype=bool))
-    asked, draw = [], Pulls.draw
+    asked, draw = [], ScoreContributions.draw
 
-    def note(self: Pulls, k: int, rng: np.random.Generator) -> FloatArray:
+    def note(self: ScoreContributions, k: int, rng: np.random.Generator) -> FloatArray:
         asked.append(k)
         return draw(self, k, rng)
 
-    monkeypatch.setattr(Pulls, "draw", note)
+    monkeypatch.setattr(ScoreContributions, "draw", note)
     complete = inference.peer_error(draws=30, seed=0).inflation
-    monkeypatch.setattr(module, "ENTRIES", 32)
+    monkeypatch.setattr(module, "MAX_ENTRIES", 32)
     parts = inference.peer_error(draws=30, seed=0).inflation
     assert asked == [30, 4, 4, 4, 4, 4, 4, 4, 2]
     assert parts == pytest.approx(complete, rel=0.25)  # chance of thirty draws
@@ -145,9 +154,9 @@ def test_who_met_nobody_skilled_or_gave_no_pull_has_one(rounding: float) -> None
     pair = np.zeros((3, 3))
     pair[1, 2] = pair[2, 1] = 0.5
     tasks = Block(np.array([0, 3, 6]), np.tile(np.arange(3), 2), np.zeros(6, int), 3, 2)
-    pulls = Pulls(tasks, np.array([1.0, rounding, 1.0, 1.0, -rounding, -2.0]))
+    contributions = ScoreContributions(tasks, np.array([1.0, rounding, 1.0, 1.0, -rounding, -2.0]))
     curvature = Curvature(np.array([0.0, 1.0, 1.0]), pair, np.ones(3, dtype=bool))
-    error = peer_error(curvature, pulls, pair, np.ones(3), draws=20, seed=0)
+    error = peer_error(curvature, contributions, pair, np.ones(3), draws=20, seed=0)
     f = error.inflation
     assert error.relative_variance[0] == 0
     assert f[:2].tolist() == [1, 1]
@@ -208,5 +217,5 @@ def test_conjugate_gradients_solve_for_the_free_and_leave_the_others() -> None:
     exact = np.zeros_like(b)
     exact[free] = np.linalg.solve(h[np.ix_(free, free)], b[free])
     off, size = found - exact, np.einsum("wk,wk->k", exact, h @ exact)
-    assert np.all(np.einsum("wk,wk->k", off, h @ off) <= 1e-3 * size)  # in H's own measure, about TOLERANCE²
+    assert np.all(np.einsum("wk,wk->k", off, h @ off) <= 1e-3 * size)  # in H's own measure, about ERROR_TOLERANCE²
     assert found[2].tolist() == found[:, 4].tolist()[:1] * 9 == [0] * 9

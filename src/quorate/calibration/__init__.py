@@ -1,1 +1,1 @@
-"""How sure the labels are: dependence, the calibration law, gold labels, and panels of models."""
+"""Confidence of the labels: dependence, the calibration law, gold labels, and panels of models."""

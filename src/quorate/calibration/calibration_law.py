@@ -1,9 +1,10 @@
-"""The calibration law: how far a posterior can be trusted, as a distribution over comparable crowds.
+"""The calibration law: distribution of the calibration of posteriors over comparable crowds.
 
-A posterior q of a task becomes p = v softmax(b log q) + (1 - v)/M. The temperature b < 1 makes it less certain; with
-probability 1 - v the label is worth no more than a guess. Over crowds of people log b ~ N(0, sd²) and 1 - v has an
-exponential distribution; over panels of models both are wider, and the mean of 1 - v falls with the agreement of the
-panel (Krippendorff's alpha). Confidence is p averaged over the law. Gold labels multiply the law by their likelihood.
+The calibrated posterior of a task is p = v softmax(b log q) + (1 - v)/M, with q the posterior, b the temperature (b < 1
+makes it less certain) and v the validity: with probability 1 - v the label is no better than a guess. Over crowds of
+people log b ~ N(0, sd²) and 1 - v has an exponential distribution. Over panels of models both have a greater spread,
+and the mean of 1 - v decreases with the agreement of the panel (Krippendorff's alpha). Confidence is p averaged over
+the law. Gold labels multiply the law by their likelihood.
 """
 
 from collections.abc import Iterator
@@ -15,34 +16,34 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.task_tables import averaged_powers
 from quorate.voting.posterior import FLOOR
 
-# Temperatures: PER_OCTAVE steps of one size, then as many of twice that size, and so on up to 7; 1 is one of them. A
-# posterior averaged over them is within .0001 (people) and .007 (models) of the integral over the law, and powers of q
-# are products of q^STEP and its squares.
-STEP = 1 / 36
-PER_OCTAVE = 4
+# Grid of temperatures: STEPS_PER_OCTAVE steps of one size, then the same number of twice the size, and so on up to 7; 1
+# is one of them. A posterior averaged over the grid is within .0001 (people) and .007 (models) of the integral over the
+# law, and powers of q are products of q^FIRST_STEP and its squares.
+FIRST_STEP = 1 / 36
+STEPS_PER_OCTAVE = 4
 N_OCTAVES = 6
-TEMPERATURES = STEP * np.cumsum(np.repeat(2.0 ** np.arange(N_OCTAVES), PER_OCTAVE))
-N_VALIDITIES = 121
-MIN_VALIDITY = -0.5  # labels worse than chance; with M classes no less than -1/(M-1)
-MIN_RATIO = 1e-45  # of a probability to the largest: its powers are normal numbers, which are fast to compute
-MIN_SHARE = 1e-6  # of a temperature, for it to be added
-MIN_LIKELIHOOD = 1e-6  # of one gold label: no label alone decides on the law
+TEMPERATURES = FIRST_STEP * np.cumsum(np.repeat(2.0 ** np.arange(N_OCTAVES), STEPS_PER_OCTAVE))
+N_VALIDITIES = 121  # points of the grid
+MIN_VALIDITY = -0.5  # labels worse than chance; with M classes at least -1/(M-1)
+MIN_RATIO = 1e-45  # of a probability to the largest, so that its powers are normal numbers, which are fast to compute
+MIN_WEIGHT = 1e-6  # temperatures of less weight are left out
+MIN_LIKELIHOOD = 1e-6  # of one gold label, so that no single label decides on the law
 LEVEL = 0.9  # of the interval for the share of right labels
 
 
 @dataclass(frozen=True)
 class LawConstants:
-    """The numbers of a law; fitted by `python -m experiments.default_method.fit_law`."""
+    """Parameters of a law; fitted by `python -m experiments.default_method.fit_law`."""
 
     log_b_mean: float
     log_b_sd: float
-    failure: float  # mean of 1 - v, at alpha 0
-    failure_decay: float = 0.0  # log of its ratio at alpha 0 and alpha 1
+    failure: float  # mean of 1 - v at alpha 0
+    failure_decay: float = 0.0  # log of the ratio of this mean at alpha 0 to that at alpha 1
 
 
-# For people the log-loss is flat for a spread of .3 to .5 (within .001); the largest is taken, for the interval's sake.
+# For people the log-loss is flat for log_b_sd from .3 to .5 (within .001); the largest gives the widest interval.
 PEOPLE = LawConstants(log_b_mean=0.0, log_b_sd=0.5, failure=0.02)
-# For models the spread is 1.5 times the fitted one, since panels of one repository are alike.
+# For models log_b_sd is 1.5 times the fitted value, because panels of one repository are similar.
 MODELS = LawConstants(log_b_mean=-0.48, log_b_sd=1.19, failure=0.59, failure_decay=4.4)
 
 
@@ -70,19 +71,21 @@ class CalibrationLaw:
 
     @property
     def shares(self) -> FloatArray:
-        """Weight of the posterior at each temperature; what is missing to one is spread evenly over the classes."""
+        """Weight of the posterior at each temperature; the remainder to one is spread equally over the classes."""
         shares = self.weights @ self.validity
-        return np.where(shares > MIN_SHARE, shares, 0.0)
+        return np.where(shares > MIN_WEIGHT, shares, 0.0)
 
     def calibrated(self, posterior: FloatArray) -> FloatArray:
         """Return the posterior averaged over the law."""
         shares = self.shares
         last = int(np.flatnonzero(shares).max(initial=0))
         rest = (1 - shares.sum()) / self.n_classes
-        return averaged_powers(posterior, shares[: last + 1], rest, step=STEP, per_octave=PER_OCTAVE, least=MIN_RATIO)
+        return averaged_powers(
+            posterior, shares[: last + 1], rest, step=FIRST_STEP, per_octave=STEPS_PER_OCTAVE, least=MIN_RATIO
+        )
 
     def updated(self, posterior: FloatArray, label: IntArray) -> "CalibrationLaw":
-        """Return the law given the true classes of tasks whose posterior was found without them."""
+        """Return the law updated by the true classes of tasks; their posterior must not depend on these classes."""
         rows = np.arange(len(label))
         p = np.stack([tempered[label, rows] for tempered in _tempered(posterior)])
         logs = np.log(self.weights + FLOOR)
@@ -93,11 +96,11 @@ class CalibrationLaw:
         return replace(self, weights=weights / weights.sum())
 
     def top_sums(self, posterior: FloatArray) -> FloatArray:
-        """Sum over tasks the largest probability at each temperature; what `share_right` needs."""
+        """Return the sum over tasks of the largest probability, for each temperature; input of `share_right`."""
         return np.array([tempered.max(axis=0).sum() for tempered in _tempered(posterior)])
 
     def share_right(self, top_sums: FloatArray, n_tasks: int) -> ShareRight:
-        """Return the expected share of right labels of n tasks, and its interval over comparable crowds."""
+        """Return the expected share of right labels of n tasks, with its interval over comparable crowds."""
         by_temperature = top_sums / max(n_tasks, 1)
         share = by_temperature[:, None] * self.validity + (1 - self.validity) / self.n_classes
         share = np.clip(share, 0.0, 1.0).ravel()
@@ -110,12 +113,12 @@ class CalibrationLaw:
 
 
 def calibration_law(constants: LawConstants, n_classes: int, alpha: float = 0.0) -> CalibrationLaw:
-    """Return the law over comparable crowds.
+    """Return the law over comparable crowds, on the grids of temperatures and validities.
 
     Args:
         constants: PEOPLE or MODELS.
         n_classes: M.
-        alpha: Krippendorff's alpha of the panel; used where the constants have a decay.
+        alpha: Krippendorff's alpha of the panel; used only if the constants have a decay.
     """
     validity = np.linspace(max(MIN_VALIDITY, -1 / max(n_classes - 1, 1)), 1.0, N_VALIDITIES)
     failure = constants.failure * np.exp(-constants.failure_decay * alpha)
@@ -130,13 +133,13 @@ def calibration_law(constants: LawConstants, n_classes: int, alpha: float = 0.0)
 def mixed_law(one: CalibrationLaw, other: CalibrationLaw, share: float) -> CalibrationLaw:
     """Return the mixture of two laws of the same classes; ``share`` is the weight of the second.
 
-    For a crowd of people and models: the share of the answers that models gave.
+    For a crowd of people and models, it is the share of the answers that models gave.
     """
     return replace(one, weights=(1 - share) * one.weights + share * other.weights)
 
 
 def no_calibration(n_classes: int) -> CalibrationLaw:
-    """Return the law that leaves every posterior as it is.
+    """Return the law that leaves every posterior unchanged.
 
     >>> no_calibration(2).calibrated(np.array([[0.9, 0.1]])).round(9).tolist()
     [[0.9, 0.1]]
@@ -149,21 +152,21 @@ def no_calibration(n_classes: int) -> CalibrationLaw:
 def _tempered(posterior: FloatArray) -> Iterator[FloatArray]:
     """Yield softmax(b log q) for every temperature b; classes × tasks, which numpy sums faster than the transpose."""
     q = np.ascontiguousarray(posterior.T)
-    step = np.maximum(q / q.max(axis=0, initial=FLOOR), MIN_RATIO) ** STEP
+    step = np.maximum(q / q.max(axis=0, initial=FLOOR), MIN_RATIO) ** FIRST_STEP
     power = np.ones_like(step)
     for _ in range(N_OCTAVES):
-        for _ in range(PER_OCTAVE):
+        for _ in range(STEPS_PER_OCTAVE):
             power *= step
             yield power / power.sum(axis=0)
         step *= step
 
 
 Z_90 = 1.645
-N_STRATA = 5  # of confidence; conventional: five strata remove nine tenths of a difference in means (Cochran 1968)
+N_STRATA = 5  # of confidence; conventional: five strata remove 90 % of a difference in means (Cochran 1968)
 
 
 def evidence_of(share: ShareRight) -> float:
-    """Return how many independent labels checked at random would give an interval as wide as this one.
+    """Return the number of randomly checked labels that would give an interval as wide as this one.
 
     >>> round(evidence_of(ShareRight(0.8, 0.68, 0.90)))
     35
@@ -173,11 +176,11 @@ def evidence_of(share: ShareRight) -> float:
 
 
 def evidence_of_gold(other_confidence: FloatArray, gold_confidence: FloatArray) -> float:
-    """Return how many labels checked at random the gold labels are worth, for the share of right labels of the others.
+    """Return the number of randomly checked labels with the same information on the share of right labels as gold.
 
-    The variance of a share is estimated by strata of confidence, each weighted by its share of the other tasks: where
-    gold labels are chosen among the least certain tasks, few of them lie where most of the other tasks do. A stratum
-    without gold labels has the variance of a single one, the largest possible.
+    The share is that of the tasks without gold. Its variance is estimated in strata of confidence, weighted by their
+    shares of these tasks: if gold labels are chosen among the least certain tasks, few of them are in the strata of
+    most other tasks. A stratum without gold labels has the variance of a single label, the largest possible.
 
     Args:
         other_confidence: confidence of the tasks without gold.
@@ -201,15 +204,15 @@ def evidence_of_gold(other_confidence: FloatArray, gold_confidence: FloatArray) 
 
 
 def share_right_of(share: float, evidence: float, n_tasks: int) -> ShareRight:
-    """Return the interval of the share of right labels among n tasks; its ends are whole numbers of labels.
+    """Return the share of right labels among n tasks with its interval, whose ends are whole numbers of labels.
 
-    The share of all such tasks has a beta distribution that is worth ``evidence`` labels, and the labels of these tasks
-    are drawn from it; a beta distribution of the same variance replaces this beta-binomial one.
+    The probability of a right label has a beta distribution with the information of ``evidence`` labels, and the number
+    of right labels is binomial given it. A beta distribution of the same variance replaces this beta-binomial one.
 
     Args:
         share: expected share of right labels.
-        evidence: labels checked at random that the interval is worth.
-        n_tasks: tasks that the share is of.
+        evidence: number of randomly checked labels with the same information.
+        n_tasks: number of tasks.
 
     >>> found = share_right_of(0.9, 30, 100)
     >>> round(found.low, 2), found.mean, round(found.high, 2)
@@ -235,14 +238,14 @@ def share_right_given_gold(
 ) -> ShareRight:
     """Return the share of right labels among the tasks without gold: their mean confidence, which gold has corrected.
 
-    The interval is worth what gold labels are worth or, where they are few, what comparable crowds showed before. The
-    two are not added, since both have gone into the confidence.
+    The interval has the information of the gold labels or, if that is more, of the share without gold. The two are not
+    added, because both are already part of the confidence.
 
     Args:
         before: the share without gold.
         other_confidence: confidence of a sample of the tasks without gold.
         gold_confidence: confidence of the gold tasks, without their own gold label.
-        n_others: tasks without gold.
+        n_others: number of tasks without gold.
 
     >>> found = share_right_given_gold(ShareRight(0.7, 0.4, 0.9), np.full(970, 0.9), np.full(30, 0.9), 970)
     >>> bool(0.75 < found.low < found.mean < found.high < 0.99)

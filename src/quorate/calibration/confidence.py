@@ -1,4 +1,4 @@
-"""What the confidence of the labels rests on: dependence, comparable crowds, gold labels; and how it is stated."""
+"""Basis of the confidence of the labels (dependence, comparable crowds, gold labels), and the text that states it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,14 +20,13 @@ from quorate.voting.vote import SURE
 if TYPE_CHECKING:
     from quorate.calibration.gold_correction import GoldCorrected
 
-HIGH_RHO = 0.4  # above which a reader is warned: more than in a typical crowd (calibration/dependence.py)
-LOW_EFFECTIVE = 0.5  # independent votes per answer, below which the summary states how many they are
-ADVISED_DRAWN = 1 / 3  # of the tasks that an expert is asked to label, those drawn at random (advice/gold_tasks.py)
-POWER = 0.8416  # conventional: the quantile of the normal law for deciding in 80 % of draws
-REACH = (
-    Z_90 + POWER
-) / Z_90  # half-widths that a limit must be away from the share to be decided with that probability
-MIN_TASKS_ALPHA = 30  # conventional: tasks from which an agreement below chance is stated
+HIGH_RHO = 0.4  # rho of a typical crowd (dependence.py): if rho_low is at least this, a note warns of shared mistakes
+LOW_VOTES_PER_ANSWER = 0.5  # with fewer effective votes per answer, the summary states their number
+RANDOM_SHARE_OF_ADVISED = 1 / 3  # random tasks among those that an expert is asked to label (advice/gold_tasks.py)
+Z_POWER = 0.8416  # conventional: quantile of the normal distribution for a power of 80 %
+# Distance of a limit from the share, in half-widths of the interval, at which it is decided with this power.
+DECISION_DISTANCE = (Z_90 + Z_POWER) / Z_90
+MIN_TASKS_ALPHA = 30  # conventional: with fewer tasks an agreement below chance is not reported
 LOW_ALPHA = 0.1  # of a panel of models: labels were right 5 % of the way from guessing to perfect in 18 such panels
 
 
@@ -35,18 +34,18 @@ LOW_ALPHA = 0.1  # of a panel of models: labels were right 5 % of the way from g
 class GoldCheck:
     """How often gold tasks were labelled right without their own gold label, and what gold changed."""
 
-    n: int  # gold labels; those that identify workers are not among them
-    right: float  # ties split
-    low: float  # Wilson interval (95 %) of the share
+    n: int  # number of gold labels, without those that identify workers
+    right: float  # number of right labels; a tie counts as a fraction
+    low: float  # Wilson interval (95 %) of the share of right labels
     high: float
     stated: float  # mean confidence of the same labels
-    swapped: tuple[tuple[str, str], ...]  # classes that the crowd exchanges
+    swapped: tuple[tuple[str, str], ...]  # pairs of classes that the crowd swaps
     correction_weights: tuple[float, ...]  # see `quorate.calibration.gold_correction.CORRECTIONS`
-    gain: float  # nats by which gold labels are likelier than without correction
-    n_sure: int  # of the same labels, those with a confidence of SURE or more
-    right_sure: float  # of them; ties split
-    right_alone: float  # labels that the answers alone get right, before gold corrected anything; ties split
-    evidence: float  # labels checked at random that they are worth for the share of right labels of the other tasks
+    gain: float  # in the log-likelihood of all gold labels by the corrections, in nats
+    n_sure: int  # number of these labels with a confidence of at least SURE
+    right_sure: float  # number of right labels among them; a tie counts as a fraction
+    right_alone: float  # number of right labels by the answers alone, without corrections; a tie counts as a fraction
+    evidence: float  # number of randomly checked labels with the same information on the labels of the other tasks
 
     @property
     def accuracy(self) -> float:
@@ -55,10 +54,10 @@ class GoldCheck:
 
     @property
     def line(self) -> str:
-        """Compare the labels with the known ones, apart for those of high and of low confidence.
+        """Sentence that compares the labels with the known ones, separately for high and low confidence.
 
-        Known labels are often those of the least certain tasks, which are right less often than the others; so no
-        interval for all labels follows from their share of right ones.
+        Known labels are often those of the least certain tasks, whose labels are right less often than the others, so
+        their share of right labels gives no interval for all labels.
         """
         n_below = self.n - self.n_sure
         of_sure = f"{self.right_sure:.0f} of {self.n_sure:,} with at least {SURE:.0%} confidence"
@@ -75,10 +74,10 @@ class GoldCheck:
 
 
 def gold_check(corrected: "GoldCorrected", classes: Sequence[str], other_confidence: FloatArray) -> GoldCheck:
-    """Compare the labels of gold tasks, found without their own gold label, with that label.
+    """Compare the labels of gold tasks, estimated without their own gold label, with this label.
 
     Args:
-        corrected: what gold labels corrected.
+        corrected: the corrections by gold labels.
         classes: names of the classes.
         other_confidence: confidence of tasks without gold.
     """
@@ -106,49 +105,49 @@ def gold_check(corrected: "GoldCorrected", classes: Sequence[str], other_confide
 
 @dataclass(frozen=True)
 class ConfidenceBasis:
-    """What the confidence of the labels rests on."""
+    """The data on which the confidence of the labels is based."""
 
     dependence: str  # measured, or declared independent
-    rho: float  # by which the scores are reduced: a correlation of two workers (of two groups, where there are any)
-    rho_low: float  # lower end of its interval (95 %); 0 where nothing was measured
+    rho: float  # by which the scores are tempered: correlation of two workers (or of two groups, if there are groups)
+    rho_low: float  # lower end of its interval (95 %); 0 if it was not measured
     answers: float  # per task
-    votes: float  # independent votes that they are worth, per task, by the correlation of errors
+    votes: float  # effective votes per task, by the correlation of errors
     votes_low: float  # interval (90 %)
     votes_high: float
     error_correlation: float = 0.0  # of two workers' errors, given the truth
     error_correlation_low: float = 0.0  # lower end of its interval (90 %)
-    one_factor_weight: float | None = None  # one-factor fit; None where it was not measured
+    one_factor_weight: float | None = None  # one-factor fit; None if it was not measured
     families: tuple[tuple[str, ...], ...] = ()  # groups of several workers
-    is_detected: bool = False  # whether the groups were found in the answers, rather than given
+    is_detected: bool = False  # whether the groups were detected in the answers, not given by the user
     known: GoldCheck | None = None
     share_right: ShareRight | None = None  # of the tasks without gold: expected share of right labels, with interval
-    n_models: int = 0  # workers that are models
+    n_models: int = 0  # number of workers that are models
     n_workers: int = 0
-    models_by_name: bool = False  # whether the names of the workers decided that they are models
+    models_by_name: bool = False  # whether models were recognised by the names of the workers
     alpha: float | None = None  # Krippendorff's alpha
     n_tasks: int = 0
-    n_gold: int = 0  # tasks with a gold label
-    right_alone: float | None = None  # of the gold labels, those that the answers alone give; ties split
+    n_gold: int = 0  # number of tasks with a gold label
+    right_alone: float | None = None  # number of gold labels that the answers alone give; a tie counts as a fraction
 
     @property
     def is_all_known(self) -> bool:
-        """Whether every task has a known label, so that the labels repeat them."""
+        """Whether every task has a known label, so that all labels are known ones."""
         return self.right_alone is not None and self.n_gold >= self.n_tasks > 0
 
     @property
     def wrong_alone(self) -> float | None:
-        """The share of labels that the answers alone give wrongly, where every task has a known label; else None."""
+        """Share of wrong labels by the answers alone, if every task has a known label; otherwise None."""
         return 1 - self.right_alone / self.n_gold if self.right_alone is not None and self.is_all_known else None
 
     @property
     def is_chance(self) -> bool:
-        """Whether people agree less than chance would make them, so that nothing shows what the labels are worth."""
+        """Whether people agree less than by chance, so that nothing shows how many labels are right."""
         has_alpha = self.alpha is not None and self.n_tasks >= MIN_TASKS_ALPHA
         return has_alpha and self.n_models == 0 and self.n_gold == 0 and (self.alpha or 0.0) < 0
 
     @property
     def n_advised(self) -> int:
-        """How many tasks a summary suggests to label; none where too few are left."""
+        """Number of tasks that a summary suggests to label; zero if too few are left."""
         n_left = self.n_tasks - self.n_gold
         if n_left < MIN_TASKS_ADVISED:
             return 0
@@ -164,11 +163,11 @@ class ConfidenceBasis:
         return ShareRight(rest * (1 - share.mean), rest * (1 - share.high), rest * (1 - share.low))
 
     def labels_to_decide(self, max_error: float) -> int | None:
-        """Return about how many more known labels would decide a limit, if the share of wrong labels stays as it is.
+        """Return about how many more known labels would decide a limit, if the share of wrong labels does not change.
 
-        So many decide it in four of five draws. A limit above the expected share would be met, one below it would fail.
-        The farther the limit is from the share, the fewer labels it takes. None if it takes more than half of the tasks
-        that have no known label.
+        This number decides the limit with probability 80 %: a limit above the expected share would be met, one below it
+        would fail. The farther the limit is from the share, the fewer labels are needed. None if more than half of the
+        tasks without known label are needed.
         """
         wrong = self.share_wrong
         if wrong is None:
@@ -176,29 +175,29 @@ class ConfidenceBasis:
         return self._fewest_labels(max_error, is_met=wrong.mean <= max_error)
 
     def labels_to_pass(self, max_error: float) -> int | None:
-        """Return about how many more known labels would meet a limit, since a known label corrects a wrong one."""
+        """Return about how many more known labels would meet a limit, because known labels correct wrong ones."""
         return self._fewest_labels(max_error, is_met=True)
 
     def _fewest_labels(self, max_error: float, *, is_met: bool) -> int | None:
-        """Search the fewest known labels after which the interval lies on one side of a limit.
+        """Return the smallest number of known labels after which the interval lies on one side of a limit, or None.
 
-        Their number does not simply follow from one end: known labels narrow the interval, and correct labels as well,
-        which moves it down. So numbers are tried in steps of a tenth, and the last step is divided.
+        Known labels make the interval narrower and also correct wrong labels, which moves it down, so there is no
+        simple formula. Numbers are tried in steps of 10 %, and then all numbers in the last step.
         """
         share = self.share_right
         n_open = self.n_tasks - self.n_gold
         if share is None or n_open < 1:
             return None
         before = 0.0 if self.known is None else self.known.evidence
-        random_share = 1.0 if self.n_models else ADVISED_DRAWN
+        random_share = 1.0 if self.n_models else RANDOM_SHARE_OF_ADVISED
 
         def is_decided(n: int) -> bool:
             left = n_open - n
-            # Of tasks that `quorate advise --expert` chooses by their doubt, little follows for the share.
+            # Tasks that `quorate advise --expert` chooses because they are uncertain tell little about the share.
             expected = share_right_of(share.mean, max(evidence_of(share), before + n * random_share), left)
-            # The share that the labels then show differs from this one by chance, so the ends are taken further out.
-            low = expected.mean - REACH * (expected.mean - expected.low)
-            high = expected.mean + REACH * (expected.high - expected.mean)
+            # The share that the labels will show differs from this one by chance, so a wider interval is used.
+            low = expected.mean - DECISION_DISTANCE * (expected.mean - expected.low)
+            high = expected.mean + DECISION_DISTANCE * (expected.high - expected.mean)
             rest = left / self.n_tasks
             return rest * (1 - low) <= max_error if is_met else rest * (1 - high) > max_error
 
@@ -211,12 +210,12 @@ class ConfidenceBasis:
         return None
 
     def lines(self, mean: float, n_tasks: int, below: str) -> list[str]:
-        """Describe how many labels are probably wrong, what that rests on, and what is unusual about this crowd.
+        """Return sentences on how many labels are probably wrong, the basis of this, and unusual facts of this crowd.
 
         Args:
-            mean: confidence of all labels.
-            n_tasks: of the answers.
-            below: how many labels are below the usual confidence, in words.
+            mean: mean confidence of all labels.
+            n_tasks: number of tasks.
+            below: text that states how many labels have low confidence.
         """
         wrong = self.share_wrong_of(mean)
         if self.is_chance and self.dependence != INDEPENDENT:
@@ -245,14 +244,14 @@ class ConfidenceBasis:
                 f"The known labels show that most workers swap {pairs}. Quorate has corrected the labels of "
                 "the other tasks."
             )
-        if self.answers > 1 and self.votes < LOW_EFFECTIVE * self.answers and self.rho_low < HIGH_RHO:
+        if self.answers > 1 and self.votes < LOW_VOTES_PER_ANSWER * self.answers and self.rho_low < HIGH_RHO:
             lines.append(f"Workers probably share mistakes: {self.effective_votes_text()}.")
         return lines
 
     def share_wrong_of(self, mean: float) -> ShareRight | None:
-        """Return the interval of the share of wrong labels around what the mean confidence of all labels leaves.
+        """Return the share of wrong labels, 1 - mean confidence, with its interval.
 
-        The interval is of a sample where tasks are many, so the mean may differ slightly; it lies in the interval.
+        With many tasks the interval is computed from a sample, so it is extended to contain this share if needed.
         """
         share = self.share_wrong
         if share is None:
@@ -265,7 +264,7 @@ class ConfidenceBasis:
         return f" ({LEVEL:.0%} interval {percent(wrong.low)} to {percent(wrong.high)})"
 
     def notes(self) -> tuple[Note, ...]:
-        """Warn where workers are models, errors are correlated, or workers copy."""
+        """Return notes if workers are models, errors are correlated, or workers copy."""
         notes = []
         if self.is_chance and self.dependence != INDEPENDENT:
             n = self.n_advised
@@ -312,18 +311,18 @@ class ConfidenceBasis:
 
     @property
     def shares_mistakes(self) -> bool:
-        """Whether the answers show that workers share mistakes: the interval of the correlation lies above zero."""
+        """Whether workers share mistakes: the interval of the error correlation lies above zero."""
         return self.error_correlation_low > 0
 
     def effective_votes_text(self) -> str:
-        """State how many independent answers the answers to a task are worth."""
+        """Return a text on the number of independent answers with the same information as the answers to a task."""
         low = f"{self.votes_low:.1f}"
         high = f"{self.votes_high:.1f}"
         interval = "" if low == high else f" (90% interval {low} to {high})"
         return f"{self.answers:.3g} answers per task are worth about {self.votes:.1f} independent ones{interval}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the content for JSON."""
         known = self.known
         share = self.share_right
         return {
@@ -365,7 +364,7 @@ PUBLIC_PANELS = "47 public panels of language models"
 
 
 def calibrated_on(*, has_models: bool) -> str:
-    """Name the public data on which the confidence was calibrated.
+    """Return a text that names the public data on which the confidence was calibrated.
 
     >>> calibrated_on(has_models=False)
     'Calibrated on 26 public datasets'
@@ -374,7 +373,9 @@ def calibrated_on(*, has_models: bool) -> str:
 
 
 def count_right(posterior: FloatArray, label: IntArray) -> tuple[float, float]:
-    """Return how many labels a posterior that has not seen them gets right, ties split, and its mean confidence.
+    """Return the number of right labels of a posterior that was computed without them, and its mean confidence.
+
+    A tie of k classes that contains the right label counts as 1/k.
 
     >>> count_right(np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([0, 1]))
     (1.5, 0.7)

@@ -1,12 +1,14 @@
 """Correlated errors of the workers, and the design effect that they have on a task's score.
 
-Given the posterior and the confusion matrices, the residual of an answer is its unit vector less the matrix's column of
-the class. Residuals of independent workers on a task are uncorrelated; rho is the mean correlation of two of them. The
-posterior follows the workers, so it hides most of a shared error: the measured correlation is multiplied by SCALE.
-R answers of correlation rho carry the information of R/(1 + rho (R - 1)) independent ones (Kish's design effect).
+Given the posterior and the confusion matrices, the residual of an answer is its unit vector minus the matrix's column
+of the class. Residuals of independent workers on a task are uncorrelated; rho is the mean correlation of two of them.
+The posterior is computed from the same answers, so it hides most of a shared error: the measured correlation is
+multiplied by CORRELATION_SCALE. R answers of correlation rho have the information of R/(1 + rho (R - 1)) independent
+ones (Kish's design effect).
 
-rho makes the confidence right, which is too high for other reasons, too. So it exceeds the correlation of errors given
-the truth, by which further answers repeat the others; `Dependence.of_errors` estimates that correlation.
+rho is chosen to make the confidence right, which is too high for other reasons, too. So it is greater than the
+correlation of errors given the truth, which determines the value of further answers; `Dependence.of_errors` estimates
+that correlation.
 """
 
 from dataclasses import dataclass
@@ -27,18 +29,20 @@ MEASURED = "measured"
 INDEPENDENT = "independent"
 DependenceKind: TypeAlias = Literal["measured", "independent"]
 DEPENDENCES: tuple[str, ...] = get_args(DependenceKind)
-# Fitted by `python -m experiments.default_method.fit_law`; the log-loss is flat for 4 to 8, .3 to .5 and 500 to 1000
-# (within .002). Of these weights the smallest is taken: it understates small crowds of independent workers least.
-SCALE = 6.0  # true correlation over measured one
-TYPICAL_RHO = 0.4
-TYPICAL_ANSWERS = 500.0  # answers that a typical crowd counts for
-# Correlation of errors given the truth over rho, and its deviation from that share of rho, in 25 public crowds of
-# people and 47 panels of language models (`python -m experiments.calibration.error_correlation`).
+# Fitted by `python -m experiments.default_method.fit_law`; the log-loss is flat (within .002) for scales from 4 to 8,
+# rho from .3 to .5 and 500 to 1000 answers. The smallest number of answers is used: with it, small crowds of
+# independent workers get the least additional rho.
+CORRELATION_SCALE = 6.0  # true correlation over measured one
+TYPICAL_RHO = 0.4  # toward which rho is shrunk
+TYPICAL_ANSWERS = 500.0  # pseudo-answers of this shrinkage
+# Ratio of the correlation of errors given the truth to rho for people and for models, and standard deviation of the
+# difference, in 25 public crowds of people and 47 panels of language models
+# (`python -m experiments.calibration.error_correlation`).
 ERROR_SHARE = 0.55
 ERROR_SHARE_OF_MODELS = 0.66
 ERROR_DEVIATION = 0.1
-N_LIKELIEST = 2  # classes of each task that residuals are taken from: the others have next to no probability
-MAX_SAMPLE_ANSWERS = 150_000  # they give rho to .007
+N_RESIDUAL_CLASSES = 2  # most probable classes of a task that are used; the others have almost no probability
+MAX_SAMPLE_ANSWERS = 150_000  # with them the error of rho is about .007
 MAX_SAMPLE_ENTRIES = 30_000_000  # answers × classes, 240 MB
 
 
@@ -46,7 +50,7 @@ MAX_SAMPLE_ENTRIES = 30_000_000  # answers × classes, 240 MB
 class DependenceConstants:
     """Constants of the measured dependence; experiments replace them."""
 
-    scale: float = SCALE
+    scale: float = CORRELATION_SCALE
     typical_rho: float = TYPICAL_RHO
     typical_answers: float = TYPICAL_ANSWERS
 
@@ -63,7 +67,7 @@ class Dependence:
     high: float
 
     def effective_votes(self, votes_per_task: FloatArray | IntArray) -> tuple[float, float, float]:
-        """Return the mean number of independent votes per task, and its interval.
+        """Return the mean number of effective votes per task, and its interval (low, high).
 
         >>> [round(n, 2) for n in Dependence(0.5, 0.25, 1.0).effective_votes(np.array([3]))]
         [1.5, 1.0, 2.0]
@@ -75,7 +79,7 @@ class Dependence:
         """Return the correlation of two workers' errors given the truth, with the 90 % interval of comparable crowds.
 
         Args:
-            share_of_models: the share of the workers that are language models.
+            share_of_models: share of the workers that are language models.
 
         >>> found = Dependence(0.4, 0.35, 0.45).of_errors()
         >>> [round(value, 2) for value in (found.rho, found.low, found.high)]
@@ -92,7 +96,7 @@ NO_DEPENDENCE = Dependence(0.0, 0.0, 0.0)
 
 
 def tempering(votes_per_task: FloatArray | IntArray, rho: float) -> FloatArray:
-    """Return 1 / design effect of each task: the factor of its score.
+    """Return 1 / design effect of each task, by which its scores are multiplied.
 
     >>> tempering(np.array([1, 3]), 0.5).tolist()
     [1.0, 0.5]
@@ -107,13 +111,13 @@ def measure_dependence(
     groups: IntArray | None = None,
     group_model: Scorer | None = None,
 ) -> Dependence:
-    """Measure how strongly the workers' errors are correlated, on a sample of whole tasks.
+    """Return the correlation of the workers' errors, measured on a sample of complete tasks.
 
     Args:
         blocks: blocks of tasks.
         model: of the answers.
-        groups: code of each worker's group; only pairs of workers of different groups count.
-        group_model: model of the groups, whose posterior counts; the model's own by default.
+        groups: code of each worker's group; only pairs of workers of different groups are used.
+        group_model: model of the groups, whose posterior is used; by default that of `model`.
 
     >>> import quorate
     >>> from quorate.models.confusion import pooled_confusion
@@ -132,9 +136,10 @@ def measure_dependence(
 
 
 def dependence_of(products: FloatArray, scales: FloatArray) -> Dependence:
-    """Return rho from each task's residual products, shrunk toward a typical crowd's.
+    """Return rho from each task's residual products, shrunk toward that of a typical crowd.
 
-    The interval is that of a ratio of two sums over tasks (delta method). It does not include the uncertainty of SCALE.
+    The interval is that of a ratio of two sums over tasks (delta method). It does not include the uncertainty of
+    CORRELATION_SCALE.
 
     >>> dependence_of(np.zeros(0), np.zeros(0)).rho
     0.4
@@ -156,10 +161,11 @@ def residual_products(
     groups: IntArray | None = None,
     group_model: Scorer | None = None,
 ) -> Sums:
-    """Sum the products of residuals over the pairs of each task, and the products of their standard deviations.
+    """Return for each task the sums over pairs of the products of residuals, and of their standard deviations.
 
-    Pairs are those of workers of different groups; without groups, all. Each task weighs the inverse of the mean number
-    of such peers, so that an answer counts once. The ratio of the sums is the measured correlation.
+    The pairs are those of workers of different groups, or all pairs without groups. The weight of a task is the inverse
+    of its mean number of such peers, so that each answer counts once. The ratio of the sums is the measured
+    correlation.
     """
     inside = block.answers
     worker = block.worker[inside].astype(np.int64)
@@ -170,10 +176,10 @@ def residual_products(
     n_same_group = per_task.astype(np.float64) if cells is None else cells.n_same_group
     n_pairs = per_task.astype(np.float64) ** 2 - n_same_group
     weight = np.divide(per_task, n_pairs, out=np.zeros(block.n_tasks), where=n_pairs > 0)
-    likeliest = np.argsort(-posterior, axis=1, kind="stable")[:, :N_LIKELIEST]
+    most_probable = np.argsort(-posterior, axis=1, kind="stable")[:, :N_RESIDUAL_CLASSES]
     products = np.zeros(block.n_tasks)
     scales = np.zeros(block.n_tasks)
-    for class_ in likeliest.T:
+    for class_ in most_probable.T:
         probabilities = model.answer_probabilities(worker, class_[task])
         of_class = posterior[np.arange(block.n_tasks), class_] * weight
         if cells is None:
@@ -185,15 +191,15 @@ def residual_products(
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """What each group answered on each task."""
+    """The answers of a block by cells; a cell is a group on a task."""
 
     cell_of_answer: IntArray
     task: IntArray  # of each cell
-    n_same_group: FloatArray  # [tasks]: ordered pairs of answers of one group, each answer with itself included
+    n_same_group: FloatArray  # [tasks]: ordered pairs of answers of one group, including each answer with itself
 
     @staticmethod
     def of(block: Block, task: IntArray, group: IntArray) -> "_Cells":
-        """Number the cells of a block, by the task and the group of each answer."""
+        """Return the cells of a block from the task and the group of each answer."""
         n_groups = int(group.max(initial=0)) + 1
         keys, cell_of_answer = np.unique(task * n_groups + group, return_inverse=True)
         task_of_cell = keys // n_groups
@@ -204,7 +210,7 @@ class _Cells:
     def add_residuals(
         self, block: Block, probabilities: FloatArray, weight: FloatArray, products: FloatArray, scales: FloatArray
     ) -> None:
-        """Add what `quorate.blocks.kernels.add_residuals` does, for the pairs of answers of different groups."""
+        """Add the sums of `quorate.blocks.kernels.add_residuals`, but only over pairs of different groups."""
         residual = -probabilities
         deviation = np.sqrt(np.maximum(1 - np.einsum("al,al->a", residual, residual), 0.0))
         residual[np.arange(len(residual)), block.label[block.answers]] += 1

@@ -1,11 +1,12 @@
-"""Search for clusters of copying workers: the grouping that the answers support, among none and some candidates.
+"""Search for clusters of copying workers: compare some candidate groupings with no grouping by their likelihood.
 
-The centred agreements of a crowd of independent workers have one direction, their skills; a cluster adds one. The
-leading eigenvectors, by products that are linear in the answers, give each worker a position in a few dimensions, where
-clusters lie along different rays. Second moments do not show which ray is the truth; the likelihood of
-`quorate.models.copying` does, because members still know something of the truth, and others nothing of what is copied.
-A grouping is adopted if its likelihood exceeds that of no grouping by the cost of its parameters (half a log(tasks)
-each, BIC), and its members repeat each other often.
+The centred agreements of a crowd of independent workers have one direction, their skills; each cluster adds one. The
+leading eigenvectors, computed by products that are linear in the answers, give each worker a position in a few
+dimensions, where clusters lie along different rays. Second moments do not show which ray is that of the truth. The
+likelihood of `quorate.models.copying` shows it, because the members of a cluster have some knowledge of the truth, but
+the other workers have none of the copied answers. A grouping is adopted if its log-likelihood exceeds that of no
+grouping by more than its cost (BIC, half a log(tasks) per parameter, and a cost per member), and if its members repeat
+the group often enough.
 """
 
 from collections.abc import Callable
@@ -23,31 +24,31 @@ from quorate.models.scorer import Scorer
 from quorate.skills.centred import centred_moments
 from quorate.skills.shrinkage import response_bias
 
-DIRECTIONS = 3  # of agreement that are looked at: up to three rays, one of which is the truth's
-ROUNDS = 30  # of moving workers between rays
-LEAST_ANSWERS = 10  # of a worker that may belong to a family
-FEWEST = 4  # workers: of fewer, no family leaves anybody to contradict it
+N_DIRECTIONS = 3  # leading directions of agreement, so at most three rays, one of which is that of the truth
+MAX_ROUNDS = 30  # of k-means
+MIN_MEMBER_ANSWERS = 10  # of a worker who may belong to a group
+MIN_WORKERS = 4  # in a smaller crowd, too few workers would be outside of a group
 
 
 def groupings(answers: Answers) -> list[IntArray]:
-    """Return the groupings worth trying, each a group number for every worker: one ray as a family, or all.
+    """Return candidate groupings, each with a group number per worker: the workers of one ray as a group, or of all.
 
     >>> import quorate
     >>> groupings(quorate.simulate.crowd(50, 3, 3, seed=0).answers)
     []
     """
-    if answers.n_workers < FEWEST:
+    if answers.n_workers < MIN_WORKERS:
         return []
-    place = directions(answers)
-    eligible = answers.per_worker >= LEAST_ANSWERS
+    coordinates = directions(answers)
+    eligible = answers.per_worker >= MIN_MEMBER_ANSWERS
     distinct: dict[bytes, IntArray] = {}
-    for n in range(2, place.shape[1] + 1):
-        ray = rays(place[:, :n])
-        parts = [np.flatnonzero((ray == k) & eligible) for k in range(n)]
-        for families in [*([part] for part in parts), parts]:
+    for n in range(2, coordinates.shape[1] + 1):
+        ray = rays(coordinates[:, :n])
+        clusters = [np.flatnonzero((ray == k) & eligible) for k in range(n)]
+        for grouping in [*([cluster] for cluster in clusters), clusters]:
             group = np.arange(answers.n_workers)
-            for family in families:
-                group[family] = family[:1].sum()  # the number of its first member
+            for members in grouping:
+                group[members] = members[:1].sum()  # the number of its first member; zero members change nothing
             group = np.unique(group, return_inverse=True)[1].astype(np.int64)
             if 0 < group.max() < answers.n_workers - 1:
                 distinct[group.tobytes()] = group
@@ -55,7 +56,7 @@ def groupings(answers: Answers) -> list[IntArray]:
 
 
 def directions(answers: Answers) -> FloatArray:
-    """Place each worker along the leading directions of the agreements; shape (workers, directions).
+    """Return the coordinates of each worker in the leading directions of the agreements; shape (workers, directions).
 
     >>> import quorate
     >>> directions(quorate.simulate.crowd(200, 8, 4, seed=0).answers).shape
@@ -64,58 +65,58 @@ def directions(answers: Answers) -> FloatArray:
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     moments = centred_moments(answers, response_bias(answers))
-    scale = 1 / np.sqrt(np.maximum(moments.degree, 1.0))  # so that many peers alone do not move a worker out
+    scale = 1 / np.sqrt(np.maximum(moments.degree, 1.0))  # otherwise coordinates would grow with the number of peers
     n = answers.n_workers
     product = LinearOperator((n, n), matvec=lambda v: scale * (moments.signed @ (scale * v.ravel())), dtype=np.float64)
-    start = np.random.default_rng(0).random(n) + 0.5  # the same every time
-    value, vector = eigsh(product, k=min(DIRECTIONS, n - 1), which="LA", v0=start, tol=1e-3)
+    start = np.random.default_rng(0).random(n) + 0.5  # fixed, so that results can be reproduced
+    value, vector = eigsh(product, k=min(N_DIRECTIONS, n - 1), which="LA", v0=start, tol=1e-3)
     order = np.argsort(-value)
-    place: FloatArray = vector[:, order] * np.sqrt(np.maximum(value[order], 0.0))
-    return place
+    coordinates: FloatArray = vector[:, order] * np.sqrt(np.maximum(value[order], 0.0))
+    return coordinates
 
 
-def rays(place: FloatArray) -> IntArray:
-    """Group workers by the direction that they lie in: k-means on angles, starting from those farthest apart.
+def rays(coordinates: FloatArray) -> IntArray:
+    """Return the ray of each worker: k-means on angles, starting from workers with the greatest angles between them.
 
     Args:
-        place: of each worker; as many rays are looked for as there are dimensions.
+        coordinates: of each worker; the number of rays is the number of dimensions.
 
     >>> rays(np.array([[1.0, 0.1], [2.0, 0.0], [0.1, 1.0]])).tolist()
     [0, 0, 1]
     """
-    n = place.shape[1]
-    length = np.linalg.norm(place, axis=1)
-    unit = place / np.maximum(length, 1e-12)[:, None]
+    n = coordinates.shape[1]
+    length = np.linalg.norm(coordinates, axis=1)
+    unit = coordinates / np.maximum(length, 1e-12)[:, None]
     centres = unit[[np.argmax(length)]]
     while len(centres) < n:
         nearest = np.abs(unit @ centres.T).max(axis=1)
-        centres = np.vstack([centres, unit[np.argmin(nearest - 1e-3 * length)]])  # of two alike, the longer
-    ray = np.full(len(place), -1)
-    for _ in range(ROUNDS):
+        centres = np.vstack([centres, unit[np.argmin(nearest - 1e-3 * length)]])  # for equal angles, the longer vector
+    ray = np.full(len(coordinates), -1)
+    for _ in range(MAX_ROUNDS):
         before = ray
         ray = np.argmax(unit @ centres.T, axis=1)
         if np.array_equal(before, ray):
             break
         for k in np.unique(ray):
-            total = (place[ray == k] * length[ray == k, None]).sum(axis=0)
+            total = (coordinates[ray == k] * length[ray == k, None]).sum(axis=0)
             centres[k] = total / max(np.linalg.norm(total), 1e-12)
     return ray
 
 
-MAX_SAMPLE_ANSWERS = 50_000  # on which groupings are compared
-MEMBER_COST = 1.1  # nats: one worker in four belongs to some group, log 3
-# Share of a group's answers that must repeat the group's own. Simulated groups (70 to 90 % copied) repeat .65 to .9;
-# the groups that public crowds fall into by skill or kind of task repeat .2 to .58.
-MIN_REPEATED = 0.6
-MIN_OUTSIDE = 3  # workers outside any group: two groups alone would only contradict each other
+MAX_SAMPLE_ANSWERS = 50_000  # size of the sample on which groupings are compared
+MEMBER_COST = 1.1  # nats per member: log 3, the log odds against membership if one worker in four is a member
+# Minimum share of a group's answers that repeat the group. In simulated groups (70 to 90 % copied) it is .65 to .9; in
+# the groups into which public crowds divide by skill or kind of task it is .2 to .58.
+MIN_REPEATED_SHARE = 0.6
+MIN_OUTSIDE = 3  # workers outside all groups; with two groups only, nothing shows which of them is right
 
 
 def find_copying(blocks: Blocks, model: Scorer, fit_groups: Callable[[Blocks], Scorer]) -> IntArray | None:
-    """Return the group of each worker, from 0; None where no grouping is supported.
+    """Return the group of each worker, from 0; None if no grouping is supported.
 
     Args:
         blocks: blocks of tasks.
-        model: of the answers if nobody copies.
+        model: of the answers without copying.
         fit_groups: fits a model to blocks whose workers are groups.
 
     >>> import quorate
@@ -127,7 +128,7 @@ def find_copying(blocks: Blocks, model: Scorer, fit_groups: Callable[[Blocks], S
     """
     answers = blocks.sample(MAX_SAMPLE_ANSWERS).answers
     sample = memory_blocks(answers)
-    nobody = fit_copying(sample, np.arange(sample.n_workers), ModelPosterior(model))
+    without_groups = fit_copying(sample, np.arange(sample.n_workers), ModelPosterior(model))
     best: IntArray | None = None
     best_gain = 0.0
     for group in groupings(answers):
@@ -139,15 +140,15 @@ def find_copying(blocks: Blocks, model: Scorer, fit_groups: Callable[[Blocks], S
             start = GroupedScorer(fit_groups(TransformedBlocks(sample, groups)), groups)
         fitted = fit_copying(sample, group, ModelPosterior(start))
         cost = grouping_cost(group, sample.n_classes, sample.n_tasks)
-        gain = fitted.log_likelihood - nobody.log_likelihood - cost
-        if gain > best_gain and repeated_share(fitted, sample.per_worker) >= MIN_REPEATED:
+        gain = fitted.log_likelihood - without_groups.log_likelihood - cost
+        if gain > best_gain and repeated_share(fitted, sample.per_worker) >= MIN_REPEATED_SHARE:
             best = group
             best_gain = gain
     return best
 
 
 def grouping_cost(group: IntArray, n_classes: int, n_tasks: int) -> float:
-    """Return what a grouping costs in nats: half a log(tasks) per parameter of a group, and MEMBER_COST per member.
+    """Return the cost of a grouping in nats: half a log(tasks) per parameter of a group, and MEMBER_COST per member.
 
     >>> grouping_cost(np.array([0, 1, 2]), 2, 100)
     0.0
@@ -159,7 +160,7 @@ def grouping_cost(group: IntArray, n_classes: int, n_tasks: int) -> float:
 
 
 def repeated_share(model: CopyingModel, answers_per_worker: IntArray) -> float:
-    """Return the share of the answers of the loosest group that repeat the group's own.
+    """Return the share of the answers that repeat the hidden answer of their group, in the group where it is lowest.
 
     >>> nothing = np.zeros((1, 1, 1))
     >>> group, repeats = np.array([0, 0, 1]), np.array([1.0, 0.5, 0.0])
@@ -171,5 +172,5 @@ def repeated_share(model: CopyingModel, answers_per_worker: IntArray) -> float:
     for k in np.flatnonzero(np.bincount(model.group) > 1):
         members = model.group == k
         weights = np.maximum(answers_per_worker[members], 1)
-        shares.append(float(np.average(model.repeats[members], weights=weights) * model.draws[k]))
+        shares.append(float(np.average(model.repeats[members], weights=weights) * model.answer_rate[k]))
     return min(shares)

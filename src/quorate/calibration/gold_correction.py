@@ -1,11 +1,12 @@
-"""What gold labels correct: swapped classes, the score of votes, the class of tasks, and the calibration law.
+"""Corrections by gold labels: of swapped classes, scores of votes, classes of tasks, and the calibration law.
 
-Several corrections are tried and averaged by the likelihood of the gold labels, each gold task being scored by the
-other folds (cross-fitting). A vote correction compares the answers on gold tasks by true class with the same by
-estimated class, and refits the confusion matrices from the corrected posterior. A task correction multiplies the
-posterior by a transition matrix from the estimated to the true class. Both are shrunk toward no correction by kappa
-pseudo-observations per class. Classes that the crowd exchanges are swapped before anything else. Gold that is no random
-sample of the tasks, such as labels of the least certain ones, is weighted to represent all tasks (`gold_weights`).
+Several corrections are fitted and averaged, weighted by the likelihood of the gold labels; each gold task is scored
+with corrections from the other folds (cross-fitting). A vote correction compares the answers on gold tasks by true
+class with the same answers by estimated class, and refits the confusion matrices to the corrected posterior. A task
+correction multiplies the posterior by a transition matrix from the estimated to the true class. Both are shrunk toward
+no correction by kappa pseudo-observations per class. Classes that the crowd swaps are swapped back first. If gold is
+not a random sample of the tasks, for example labels of the least certain tasks, it is weighted to represent all tasks
+(`gold_weights`).
 """
 
 from dataclasses import dataclass, replace
@@ -26,8 +27,8 @@ NONE = "none"
 VOTES = "vote"
 TASKS = "task"
 TASKS_REFIT = "refit"  # a task correction, with the matrices refitted from it
-# Kind of correction and kappa. Finer grids, and choosing one instead of averaging, were no better on the public sets:
-# `python -m experiments.default_method.ablation` prints the effect of leaving kinds out.
+# Kinds of correction with their kappa. Finer grids, or one chosen correction instead of the average, were no better on
+# the public sets: `python -m experiments.default_method.ablation` prints the effect of leaving kinds out.
 CORRECTIONS: tuple[tuple[str, float], ...] = (
     (NONE, 0.0),
     (VOTES, 30.0),
@@ -38,35 +39,37 @@ CORRECTIONS: tuple[tuple[str, float], ...] = (
     (TASKS_REFIT, 3.0),
 )
 N_FOLDS = 10
-MAX_SAMPLE_ANSWERS = 100_000  # of tasks without gold, on which corrections are compared
-MAX_CORRECTION = 3.0  # nats that a correction adds to one vote at most
-MIXING_TASKS = 4.0  # gold tasks that the weights of the two models count for beforehand
-MIN_MODEL_WEIGHT = 0.05  # of either model, before gold is seen
-MIXING_STEPS = 30
-UNIFORM = 0.02  # of the likelihood of a gold label is spread over all classes: one label alone decides nothing
+MAX_SAMPLE_ANSWERS = 100_000  # size of the sample of tasks, for the ones without gold
+MAX_CORRECTION = 3.0  # nats that a correction adds to one vote or subtracts from it
+MIXING_PRIOR_TASKS = 4.0  # pseudo-tasks of the prior weights of the two models
+MIN_MODEL_WEIGHT = 0.05  # prior weight of either model
+MIXING_STEPS = 30  # of EM
+UNIFORM_SHARE = 0.02  # of the likelihood of a gold label, equal for all classes, so that no single label decides
 MIN_CORRECTION_WEIGHT = 0.01  # a correction of less weight is left out
-NOT_RANDOM_Z = 2.576  # conventional, 1 %: mean confidence of gold so many standard errors from that of the other tasks
-MAX_STRATA = 5  # of confidence; conventional: five strata remove nine tenths of a difference in means (Cochran 1968)
-MIN_STRATUM_GOLD = 10  # gold tasks of a stratum; conventional, so that its weight has a relative error of a third
+# Conventional, 1 %: gold is not random if its mean confidence is more standard errors from that of the other tasks.
+NOT_RANDOM_Z = 2.576
+MAX_STRATA = 5  # of confidence; conventional: five strata remove 90 % of a difference in means (Cochran 1968)
+MIN_STRATUM_GOLD = 10  # gold tasks per stratum; conventional: the relative error of its weight is then about 1/3
 SWAP_LEVEL = 0.05  # conventional; of the sign test for a swap of two classes, over all pairs (Bonferroni)
-MAX_VOTE_CLASSES = 2_000  # above, votes are not corrected: memory for several tables of classes × classes, 32 MB each
-MAX_SWAP_CLASSES = 40  # above, no pair of classes has gold labels enough
+# With more classes votes are not corrected: the correction needs several tables of classes × classes, 32 MB each.
+MAX_VOTE_CLASSES = 2_000
+MAX_SWAP_CLASSES = 40  # with more classes, no pair of classes has enough gold labels
 
 Swaps = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class GoldCorrected:
-    """Corrected scorers, and how gold tasks fare without their own gold label."""
+    """Corrected scorers, and the posterior of gold tasks without their own gold label."""
 
     parts: tuple[tuple[RenamedClasses | None, TemperedScorer], ...]  # their weights sum to one
     out_of_fold: FloatArray  # posterior of the gold tasks before calibration, without their own label
     label: IntArray  # gold labels of the same tasks
     without_gold: FloatArray  # posterior of the same tasks by the answers alone
     law: CalibrationLaw
-    swaps: Swaps  # pairs of classes that the crowd exchanges
+    swaps: Swaps  # pairs of classes that the crowd swaps
     correction_weights: FloatArray  # of CORRECTIONS
-    gain: float  # nats per all gold labels by which they are likelier than without correction, cross-fitted
+    gain: float  # cross-fitted gain in the log-likelihood of all gold labels by the corrections, in nats
 
     @property
     def confidence(self) -> FloatArray:
@@ -78,13 +81,13 @@ class GoldCorrected:
 def correct_by_gold(
     blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw, *, n_symbols: int | None = None
 ) -> GoldCorrected:
-    """Correct a scorer and its calibration by the gold labels that the blocks carry.
+    """Correct a scorer and its calibration by the gold labels in the blocks.
 
     Args:
         blocks: blocks of tasks, some with gold.
         scorer: fitted without gold.
         law: calibration law, without gold.
-        n_symbols: number of symbols, where answers have grades or workers abstain.
+        n_symbols: number of symbols, if answers have grades or workers abstain.
     """
     gold = blocks.gold_tasks()
     assert gold.gold is not None
@@ -114,10 +117,10 @@ def correct_by_gold(
     renaming = _renaming(swaps, blocks.n_classes, n_symbols)
     parts = []
     problem = _Problem(gold, without_gold, scorer, renaming, gold_weight)
-    everything = blocks if renaming is None else TransformedBlocks(blocks, renaming)
+    renamed_blocks = blocks if renaming is None else TransformedBlocks(blocks, renaming)
     for (kind, kappa), weight, mixing in zip(CORRECTIONS, correction_weights, fits[swaps].mixing, strict=True):
         if weight > MIN_CORRECTION_WEIGHT:
-            corrected = problem.corrected(kind, kappa, np.ones(len(label), dtype=bool), everything)
+            corrected = problem.corrected(kind, kappa, np.ones(len(label), dtype=bool), renamed_blocks)
             parts.append((renaming, replace(corrected, weights=mixing * weight)))
     total = sum(float(part.weights.sum()) for _, part in parts)
     parts = [(renaming, replace(part, weights=part.weights / total)) for _, part in parts]
@@ -134,12 +137,12 @@ def correct_by_gold(
 
 
 def gold_weights(gold_confidence: FloatArray, other_confidence: FloatArray) -> FloatArray:
-    """Return the weights with which gold tasks represent all tasks; ones if gold can be a random sample.
+    """Return the weights with which gold tasks represent all tasks; ones if gold may be a random sample.
 
-    Labels of the least certain tasks show little about the others: unweighted, 30 of them could shift the class prior
-    of all tasks (`python -m experiments.advice.expert_labels`). The tasks are divided into strata of confidence; a gold
-    task stands for the tasks of its stratum (poststratification). The weights sum to the effective sample size
-    (sum w)² / sum w² (Kish 1965).
+    Labels of the least certain tasks tell little about the others: without weights, 30 of them could shift the class
+    prior of all tasks (`python -m experiments.advice.expert_labels`). The tasks are divided into strata of confidence,
+    and the gold tasks of a stratum represent all tasks of the stratum (poststratification). The weights sum to the
+    effective sample size (sum w)² / sum w² (Kish 1965).
 
     Args:
         gold_confidence: confidence of the gold tasks without their gold labels.
@@ -171,11 +174,11 @@ def gold_weights(gold_confidence: FloatArray, other_confidence: FloatArray) -> F
 
 
 def class_swaps(posterior: FloatArray, label: IntArray) -> Swaps:
-    """Choose pairs of classes to swap, one after the other, while gold labels support it clearly.
+    """Return pairs of classes to swap, chosen one after the other while gold labels support it significantly.
 
-    For each pair the gold tasks of both classes that are labelled as one of them are counted: those with the other
-    class's label against those with their own, by a sign test. The test does not use the size of the posterior, which
-    is too certain where workers share errors.
+    For each pair, a sign test compares the numbers of gold tasks of the two classes that have the label of the other
+    class and of their own. The test does not use the size of the posterior, which is too certain if workers share
+    errors.
 
     Args:
         posterior: of the gold tasks.
@@ -209,23 +212,23 @@ def class_swaps(posterior: FloatArray, label: IntArray) -> Swaps:
 
 
 def _renaming(swaps: Swaps, n_classes: int, n_symbols: int | None) -> RenamedClasses | None:
-    """Return the renaming of the answers' classes that undoes the swaps; None for none."""
+    """Return the renaming of the answers' classes that undoes the swaps; None without swaps."""
     if not swaps:
         return None
     order: IntArray = np.arange(n_classes)
     for one, other in swaps:
         order[[one, other]] = order[[other, one]]
-    # order[true class] is the class that the crowd gives it, so answers are renamed the other way.
+    # order[true class] is the class that the crowd gives, so answers are renamed by the inverse.
     return RenamedClasses(np.argsort(order), n_symbols)
 
 
 @dataclass(frozen=True)
 class _CrossFit:
-    """Gold tasks scored by corrections that were fitted to the other folds, for every correction."""
+    """Gold tasks scored by corrections from the other folds, for every kind of correction."""
 
     posterior: FloatArray  # corrections × tasks × classes
     logs: FloatArray  # tasks × corrections: log-likelihood of each gold label
-    mixing: FloatArray  # corrections × 2: weights of the models, by all gold labels
+    mixing: FloatArray  # corrections × 2: weights of the models, estimated from all gold labels
 
 
 def _cross_fit(problem: "_Problem", fold: IntArray) -> _CrossFit:
@@ -249,7 +252,7 @@ def _cross_fit(problem: "_Problem", fold: IntArray) -> _CrossFit:
             posterior[c, in_fold] = np.einsum("k,ktg->tg", weights, parts[:, in_fold])
         mixing[c] = _mixing_weights(likelihood, prior, problem.gold_weight)
     of_label = posterior[:, rows, problem.label].T
-    logs = np.log((1 - UNIFORM) * of_label + UNIFORM / m)
+    logs = np.log((1 - UNIFORM_SHARE) * of_label + UNIFORM_SHARE / m)
     return _CrossFit(posterior, logs, mixing)
 
 
@@ -278,7 +281,7 @@ class _Problem:
 
     @cached_property
     def pooled(self) -> FloatArray:
-        """The confusion matrix of all answers together."""
+        """Pooled confusion matrix of all answers."""
         return pooled_matrix(self.scorer.votes(self.both).T @ self.posterior)[0]
 
     def corrected(self, kind: str, kappa: float, use: FloatArray, blocks: Blocks | None) -> TemperedScorer:
@@ -287,8 +290,8 @@ class _Problem:
         Args:
             kind: of correction.
             kappa: pseudo-observations per class of no correction.
-            use: which gold labels may be used.
-            blocks: blocks on which matrices are refitted, with all gold; None for the sample with the gold in use.
+            use: mask of the gold labels that may be used.
+            blocks: blocks to which matrices are refitted, with all gold; None for the sample, with the gold in `use`.
         """
         scorer = self.scorer
         chosen = np.flatnonzero(use)
@@ -318,13 +321,13 @@ class _Problem:
     def _vote_correction(
         self, scorer: TemperedScorer, gold: Block, label: IntArray, kappa: float, weight: FloatArray
     ) -> TemperedScorer:
-        """Compare answers on gold tasks by true class with the same by estimated class, each plus kappa P.
+        """Return the scorer corrected by the ratio of answers by true and by estimated class, each plus kappa P.
 
-        The shift of the class prior is a statement about all tasks, so only it uses the weights: answers given the
-        class are compared on the same gold tasks, whichever they are.
+        Only the shift of the class prior, which concerns all tasks, uses the weights. The answers by class are compared
+        on the same gold tasks, so they need no weights.
         """
         factor = scorer.factor(gold)[:, None]
-        votes = scorer.votes(gold) * factor  # correlated answers count as the independent ones that they are worth
+        votes = scorer.votes(gold) * factor  # correlated answers count as effective votes
         truth = one_hot(label, gold.n_classes)
         corrections = []
         for posterior in scorer.components(gold):
@@ -340,7 +343,7 @@ class _Problem:
     def _task_correction(
         self, scorer: TemperedScorer, gold: Block, label: IntArray, kappa: float, weight: FloatArray
     ) -> TemperedScorer:
-        """Estimate the transition from estimated to true class; kappa tasks per class count as right."""
+        """Return the scorer with transitions from estimated to true class; kappa pseudo-tasks per class are right."""
         gold_classes, code = np.unique(label, return_inverse=True)
         truth = one_hot(code, len(gold_classes)) * weight[:, None]
         transitions = []
@@ -353,7 +356,7 @@ class _Problem:
 
 @dataclass(frozen=True)
 class _Normalised:
-    """The posterior of a tempered scorer whose weights may not sum to one; can be pickled."""
+    """The posterior of a tempered scorer whose weights may not sum to one, as a function that can be pickled."""
 
     scorer: TemperedScorer
 
@@ -363,7 +366,7 @@ class _Normalised:
 
 
 def _folds(n: int) -> IntArray:
-    """Deal n gold tasks, which are in the order of the hashes of their ids, to folds in turn."""
+    """Return the fold of each of n gold tasks, in turn: the tasks are sorted by the hashes of their ids."""
     return np.arange(n) % max(min(N_FOLDS, n), 1)
 
 
@@ -375,7 +378,7 @@ def _tasks_without_gold(blocks: Blocks) -> Block:
 
 
 def _weights(logs: FloatArray, gold_weight: FloatArray) -> FloatArray:
-    """Weigh the corrections by the likelihood of some gold labels; equal prior weights."""
+    """Return the weights of the corrections by the likelihood of some gold labels, with equal prior weights."""
     total = gold_weight @ logs
     weights = np.exp(total - total.max())
     normalised: FloatArray = weights / weights.sum()
@@ -383,12 +386,12 @@ def _weights(logs: FloatArray, gold_weight: FloatArray) -> FloatArray:
 
 
 def _mixing_weights(likelihood: FloatArray, prior: FloatArray, gold_weight: FloatArray) -> FloatArray:
-    """Weigh the two models by EM on the likelihood that each gives to the gold labels."""
+    """Return the weights of the two models by EM on the likelihood that each gives to the gold labels."""
     weights = prior
     for _ in range(MIXING_STEPS):
         share = likelihood * weights + 1e-12
         share = share / share.sum(axis=1, keepdims=True)
-        weights = (gold_weight @ share + MIXING_TASKS * prior) / (gold_weight.sum() + MIXING_TASKS)
+        weights = (gold_weight @ share + MIXING_PRIOR_TASKS * prior) / (gold_weight.sum() + MIXING_PRIOR_TASKS)
     return weights
 
 

@@ -1,9 +1,9 @@
-"""One-factor fit: how far one skill per worker explains who agrees with whom.
+"""One-factor fit: how well one skill per worker explains which workers agree.
 
-Under one factor the agreement of two workers is the product of their skills. With u_i the skill less its mean and sums
-over tasks and over pairs of different workers, a0 = sum z_i·z_j, a1 = sum u_i z_i·z_j and a2 = sum u_i u_j z_i·z_j then
-satisfy a0 a2 = a1² (a tetrad). A group that agrees more than its skills explain makes a0 a2 larger. Skills are fitted
-on one half of the tasks and the sums are taken on the other, both ways.
+Under one factor the agreement of two workers is the product of their skills. Let u_i be the skill minus its mean. With
+sums over tasks and over pairs of different workers, a0 = sum z_i·z_j, a1 = sum u_i z_i·z_j and
+a2 = sum u_i u_j z_i·z_j then satisfy a0 a2 = a1² (a tetrad). A group that agrees more than its skills explain makes
+a0 a2 larger. Skills are fitted on one half of the tasks and the sums are computed on the other, and vice versa.
 """
 
 from dataclasses import replace
@@ -19,16 +19,16 @@ from quorate.blocks.sampling import divided
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.shrinkage import shrunk_skills
 
-SLACK = 1.5  # standard errors of the tetrad excess that are attributed to sampling
+ONE_FACTOR_SLACK = 1.5  # standard errors of the tetrad excess that are attributed to sampling
 MAX_SAMPLE_ANSWERS = 150_000
 MAX_SAMPLE_ENTRIES = 10_000_000  # answers × classes, 80 MB
 TOLERANCE = 1e-3  # of the skills of each fold
 N_FOLDS = 2
-MAX_DIVISIONS = 5
+MAX_DIVISIONS = 5  # divisions into folds over which the sums are averaged; fewer for large samples
 
 
 def one_factor_fit(blocks: Blocks, bias: ResponseBias) -> float:
-    """Return the one-factor fit from 0 to 1; 1 where the tetrad excess is within its sampling error.
+    """Return the one-factor fit from 0 to 1; 1 if the tetrad excess is within its sampling error.
 
     >>> import quorate
     >>> from quorate.skills.shrinkage import response_bias
@@ -47,12 +47,12 @@ def one_factor_fit(blocks: Blocks, bias: ResponseBias) -> float:
     a0, a1, a2 = sums.sum(axis=0)
     influence = sums @ np.array([a2, -2 * a1, a0])  # delta method over tasks
     error = np.sqrt(max(float(influence @ influence - influence.sum() ** 2 / len(influence)), 0.0))
-    excess = float(a0 * a2 - a1**2 - SLACK * error)
+    excess = float(a0 * a2 - a1**2 - ONE_FACTOR_SLACK * error)
     return 1.0 if excess <= 0 else float(a1**2 / (a1**2 + excess))
 
 
 def _present_workers(answers: Answers, frequency: FloatArray) -> tuple[Answers, FloatArray]:
-    """Leave out the workers without an answer in the sample, who may be most of a large crowd."""
+    """Return answers and frequencies without workers who have no answer in the sample (most of a large crowd)."""
     is_present = answers.per_worker > 0
     present = np.flatnonzero(is_present)
     code = (np.cumsum(is_present) - 1).astype(answers.worker.dtype)
@@ -66,7 +66,7 @@ def _cross_fitted_sums(answers: Answers, bias: ResponseBias, fold: IntArray) -> 
     for k in range(N_FOLDS):
         training_answers = answers.only(fold != k)
         skills = shrunk_skills(blocks_of(training_answers), bias, tolerance=TOLERANCE).mean
-        n_here = np.bincount(answers.worker[fold[answers.task] == k], minlength=answers.n_workers)
-        deviation[k] = skills - skills @ n_here / max(n_here.sum(), 1)
+        n_in_fold = np.bincount(answers.worker[fold[answers.task] == k], minlength=answers.n_workers)
+        deviation[k] = skills - skills @ n_in_fold / max(n_in_fold.sum(), 1)
     u = deviation[fold[answers.task], answers.worker]
     return tetrad_sums(memory_blocks(answers).all_tasks, bias.frequency, u)

@@ -1,10 +1,10 @@
-"""How often each worker is right on the tasks that it answered, by the calibrated posterior of these tasks.
+"""Share right: how often each worker is right on the tasks that it answered, by their calibrated posterior.
 
-The share of right answers of a worker is the mean probability of the answers that it gave. It depends on the tasks:
-where one class is frequent, a worker who always gives this class is often right, whatever its skill. Its variance has
-two parts: that of the true classes given the posterior, and that of the calibration, which moves all probabilities
-together. A calibration under which the share of right labels is S instead of s moves a probability p in proportion to
-its distance from a guess: by (S - s) (p - 1/M)/(s - 1/M).
+The expected share of right answers of a worker is the mean probability of the answers that it gave. It depends on the
+tasks: if one class is frequent, a worker who always gives this class is often right, with any skill. Its variance has
+two parts: that of the true classes given the posterior, and that of the calibration, which changes all probabilities
+together. A calibration with a share of right labels of S instead of s changes a probability p in proportion to its
+distance from a guess, by (S - s) (p - 1/M)/(s - 1/M).
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import Z_90, ShareRight
 from quorate.statistics import Z_95
 
-MIN_VALIDITY = 0.05  # of the labels, above a guess, to divide by
+MIN_VALIDITY = 0.05  # lower limit of s - 1/M, by which the change is divided
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class RightAnswers:
 
 
 def right_answers(answers: Counted, chances: FloatArray, wrong: ShareRight) -> RightAnswers:
-    """Estimate how often each worker is right.
+    """Return the expected share of right answers of each worker.
 
     Args:
         answers: how many answers each worker gave.
@@ -53,7 +53,7 @@ def right_answers(answers: Counted, chances: FloatArray, wrong: ShareRight) -> R
 
 
 def weighted_median(values: FloatArray, n: IntArray) -> float:
-    """Return the value that half of the answers are at or below; ``n`` are the answers of each value.
+    """Return the smallest value such that at least half of the answers have it or less; n: answers of each value.
 
     >>> weighted_median(np.array([0.2, 0.9, 0.5]), np.array([1, 1, 5]))
     0.5

@@ -1,7 +1,7 @@
-"""The posterior of a task before calibration: a mixture of two tempered scores, as corrected by gold.
+"""The posterior of a task before calibration: a mixture of two tempered models, with the corrections by gold.
 
-The first score is that of the confusion matrices (or another model of the answers), the second that of the plain vote.
-Each is tempered by the task's design effect; the one-factor fit is the weight of the first.
+The first model is that of the confusion matrices (or another model of the answers), the second is the plain vote. The
+scores of each are divided by the task's design effect; the one-factor fit is the weight of the first model.
 """
 
 from dataclasses import dataclass, replace
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class VoteCorrection:
-    """What gold adds to a score: for each vote of a class, and for each class."""
+    """Correction of the scores by gold: what is added per vote of a class, and per class."""
 
     per_vote: FloatArray  # answers × classes
     per_class: FloatArray  # [classes]
 
     def __call__(self, block: Block) -> FloatArray:
-        """Return what is added to the scores of a block; tasks × classes."""
+        """Return the correction of the scores of a block; tasks × classes."""
         same_worker = replace(block, worker=np.zeros(len(block.worker), np.int32), n_workers=1)
         return task_scores(same_worker, self.per_vote[None], self.per_class)
 
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """The probability of each true class given the estimated one; dense only in the classes that gold labels have.
+    """Probability of each true class given the estimated class, as a table only for the classes of gold labels.
 
     >>> moved = Transition(np.array([0.5, 1.0]), np.array([1]), np.array([[0.5], [0.0]]))
     >>> moved(np.array([[0.8, 0.2]])).tolist()
     [[0.4, 0.6000000000000001]]
     """
 
-    kept: FloatArray  # [classes], of an estimated class: the probability that stays with it, without gold labels
-    gold_classes: IntArray  # the classes of the gold labels, ascending
-    to_gold: FloatArray  # classes × gold classes: the probability added by gold labels
+    kept: FloatArray  # [classes]: prior probability that the true class is the estimated class
+    gold_classes: IntArray  # classes of the gold labels, ascending
+    to_gold: FloatArray  # classes × gold classes: probability of a true class that gold labels add
 
     def __call__(self, posterior: FloatArray) -> FloatArray:
         """Return the posterior of the true class from that of the estimated class."""
@@ -55,12 +55,12 @@ class Transition:
 
 @dataclass(frozen=True, eq=False)
 class TemperedScorer:
-    """Two models of the answers, mixed; worker-sized, can be sent to where the blocks are."""
+    """A mixture of two models of the answers, whose size depends on the workers, not on the tasks."""
 
     models: tuple[Scorer, Scorer]
     weights: FloatArray  # [2], of the models
-    rho: float  # intraclass correlation of two workers' errors, or of two groups'
-    copying: "CopyingModel | GroupedScorer | None" = None  # where groups of workers copy: their votes count for less
+    rho: float  # intraclass correlation of the errors of two workers, or of two groups
+    copying: "CopyingModel | GroupedScorer | None" = None  # groups of copying workers, whose votes count less
     corrections: tuple[VoteCorrection, VoteCorrection] | None = None
     transitions: tuple[Transition, Transition] | None = None
 
@@ -70,7 +70,7 @@ class TemperedScorer:
         return tempering(votes, self.rho)
 
     def votes(self, block: Block) -> FloatArray:
-        """Count the votes of each task by class; a group of copying workers has one."""
+        """Return the votes of each task by class; a group of copying workers has one vote."""
         block = self._voting_block(block)
         return vote_sums(block, np.ones(block.n_workers))
 
@@ -78,7 +78,7 @@ class TemperedScorer:
         """Return the block in which a group of copying workers has one answer per task."""
         if self.copying is None:
             return block
-        from quorate.blocks.transform import GroupMajority  # which few crowds need
+        from quorate.blocks.transform import GroupMajority  # most crowds do not need it
 
         return GroupMajority(self.copying.group)(block)
 
@@ -107,7 +107,7 @@ class TemperedScorer:
         return mixed
 
     def renamed(self, new_class: IntArray) -> "TemperedScorer":
-        """Return the scorer for answers whose class c is renamed ``new_class[c]``: the same posterior, renamed too."""
+        """Return the scorer for answers whose class c is renamed ``new_class[c]``; its posterior is renamed, too."""
         first, second = (model.renamed(new_class) for model in self.models)
         return replace(self, models=(first, second))
 

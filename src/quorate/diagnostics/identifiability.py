@@ -12,7 +12,7 @@ from quorate.diagnostics.finding import Finding, ids, named, plain, subject
 from quorate.graph.components import Component, Identifiability, grouped
 from quorate.graph.pairs import PairStats
 from quorate.graph.sampled_ties import sampled_ties
-from quorate.graph.weak_ties import Cut, LooseGroup, held_by_few, loose_groups, weakest_cut, within
+from quorate.graph.weak_ties import Cut, LooseGroup, has_few_links, loose_groups, weakest_cut, within
 from quorate.result import Result, count
 from quorate.skills.identification import (
     BIPARTITE,
@@ -231,7 +231,7 @@ def scale_findings(
     []
     """
     near = weakest_cut(pairs, len(members), two_sided=True)
-    if near is None or not held_by_few(near) or (anchor is not None and near.workers[anchor]):
+    if near is None or not has_few_links(near) or (anchor is not None and near.workers[anchor]):
         return
     yield scale_finding(near, members, answers)
 
@@ -250,13 +250,13 @@ def scale_finding(near: Cut, members: IntArray, answers: Counted) -> Finding:
     return Finding(
         "near-bipartite",
         f"{subject(names, one)} and {named(names, two)} share tasks almost only with each other. Their ratings depend "
-        f"on {near.holding:,} of {count(near.n_pairs, 'shared task')}",
-        float(near.holding),
+        f"on {near.n_linking:,} of {count(near.n_pairs, 'shared task')}",
+        float(near.n_linking),
         "shared tasks",
         workers=tuple(members[near.workers].tolist()),
         evidence={
             "sides": [ids(names, side) for side in (one, two)],
-            "ties": near.holding,
+            "ties": near.n_linking,
             "meetings": near.n_pairs,
             "eigenvalue": near.eigenvalue,
         },

@@ -1,7 +1,7 @@
 """Connected components and odd cycles of the interaction graph: which skills the answers identify.
 
-A connected component of the interaction graph identifies its workers' skills when it has an odd cycle [Ma20, Theorem 8,
-learnability], or when a worker of known skill (gold) is in it. Skills of zero on the cycle are treated in
+A connected component of the interaction graph identifies its workers' skills if it has an odd cycle [Ma20, Theorem 8,
+learnability] or contains a worker of known skill (gold). For skills of zero on the cycle see
 `quorate.skills.weak_identification`.
 """
 
@@ -21,20 +21,20 @@ from quorate.blocks.numpy_kernels import unite
 from quorate.errors import NotInMemoryError
 from quorate.graph.pairs import PairStats
 
-MAX_TABLE_NODES = 600  # up to which a table of links is walked: 10 ms, less than importing scipy.sparse.csgraph takes
+MAX_TABLE_NODES = 600  # up to this a dense table of links is searched: 10 ms, less than to import scipy.sparse.csgraph
 
 Edges: TypeAlias = Callable[[], tuple[IntArray, IntArray]]
 
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One connected component, with an odd cycle or the two sides as its witness."""
+    """One connected component, with an odd cycle or two sides as its witness."""
 
     workers: IntArray  # codes
     bipartite: bool
     identifiable: bool
-    odd_cycle: tuple[int, ...] = ()  # consecutive workers are pairs, and so are the last and the first
-    sides: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # no pair within a side
+    odd_cycle: tuple[int, ...] = ()  # consecutive workers share tasks, and so do the last and the first
+    sides: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # no two workers of a side share a task
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +44,16 @@ class Identifiability:
     component: IntArray  # of each worker
     bipartite: BoolArray  # of each component
     identifiable: BoolArray  # of each component
-    edges: Edges = field(repr=False)  # () -> pairs enough to connect each component and to close its odd cycles
+    edges: Edges = field(repr=False)  # () -> pairs that suffice to connect each component and to show its odd cycles
 
     @property
     def n_components(self) -> int:
-        """Number of components; a worker who shares no task is a component of its own."""
+        """Number of components; a worker who shares no task is a separate component."""
         return len(self.bipartite)
 
     @cached_property
     def sizes(self) -> IntArray:
-        """The number of workers in each component."""
+        """Number of workers in each component."""
         return np.bincount(self.component, minlength=self.n_components)
 
     @property
@@ -63,42 +63,44 @@ class Identifiability:
 
     @property
     def isolated(self) -> BoolArray:
-        """Whether each worker shares no task with anyone."""
-        alone: BoolArray = self.sizes[self.component] == 1
-        return alone
+        """Whether each worker shares no task with others."""
+        isolated: BoolArray = self.sizes[self.component] == 1
+        return isolated
 
     def with_edges_of(self, answers: Answers) -> "Identifiability":
-        """Return the same components, whose witnesses are searched for among these answers."""
+        """Return the same components, with witnesses from these answers."""
         return replace(self, edges=partial(_chains, answers))
 
     def components(self) -> Iterator[Component]:
-        """Every component with its witness, the largest first."""
-        cycles, odd = _witnesses(self.component, *self.edges())
+        """Yield every component with its witness, the largest first."""
+        cycles, is_odd_distance = _witnesses(self.component, *self.edges())
         for number, workers in enumerate(grouped(self.component, self.n_components)):
             cycle = cycles.get(number, ())
-            away = odd[workers]
+            is_other_side = is_odd_distance[workers]
             yield Component(
                 workers,
                 bool(self.bipartite[number]),
                 bool(self.identifiable[number]),
                 odd_cycle=cycle,
-                sides=((), ()) if cycle else (tuple(workers[~away].tolist()), tuple(workers[away].tolist())),
+                sides=((), ())
+                if cycle
+                else (tuple(workers[~is_other_side].tolist()), tuple(workers[is_other_side].tolist())),
             )
 
 
 def identify(answers: Answered, known: BoolArray | None = None) -> Identifiability:
-    """Find the components of the interaction graph of these answers, in linear time.
+    """Return the components of the interaction graph of these answers, in linear time.
 
     Args:
         answers: who answered what.
-        known: which workers' skills are known beforehand; each makes its component identifiable.
+        known: mask of workers of known skill; each of them makes its component identifiable.
 
     >>> import quorate
     >>> triangle = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})
     >>> identify(triangle).identifiable.tolist()
     [True]
     """
-    component, bipartite = parted(blocks_of(answers).joined())
+    component, bipartite = components_of_roots(blocks_of(answers).joined())
     edges: Edges = _not_kept
     if isinstance(answers, Answers):
         edges = partial(_chains, answers)
@@ -108,7 +110,7 @@ def identify(answers: Answered, known: BoolArray | None = None) -> Identifiabili
 
 
 def _is_in_memory(blocks: Blocks) -> bool:
-    """Whether the blocks, before any change, are those of answers in memory."""
+    """Return whether the stored blocks, before any change, are those of answers in memory."""
     if type(blocks) is MemoryBlocks:
         return True
     from quorate.blocks.transform import stored_blocks  # a crowd in memory without gold does not need it
@@ -116,19 +118,20 @@ def _is_in_memory(blocks: Blocks) -> bool:
     return type(stored_blocks(blocks)) is MemoryBlocks
 
 
-def parted(root: IntArray) -> tuple[IntArray, BoolArray]:
-    """Return each worker's component, and whether each is bipartite, from a root for both copies of each worker.
+def components_of_roots(root: IntArray) -> tuple[IntArray, BoolArray]:
+    """Return each worker's component, and whether each component is bipartite, from the roots of the double cover.
 
-    The graph has two copies of every worker, and a shared task links unlike copies of its workers: a component has an
-    odd cycle exactly when both copies of a worker have one root. The largest component is 0; equal sizes are ordered by
-    their first worker.
+    The double cover has two copies of every worker; a shared task links the first copy of a worker with the second copy
+    of the other. A component has an odd cycle if and only if both copies of a worker have the same root. The largest
+    component is 0; components of equal size are ordered by their first worker.
 
-    >>> component, bipartite = parted(np.array([0, 1, 2, 1, 0, 5]))  # the first two share a task, the third shares none
+    >>> roots = np.array([0, 1, 2, 1, 0, 5])  # workers 0 and 1 share a task, worker 2 shares none
+    >>> component, bipartite = components_of_roots(roots)
     >>> component.tolist(), bipartite.tolist()
     ([0, 0, 1], [True, True])
     """
     n = len(root) // 2
-    first = np.minimum(root[:n], root[n:])  # of the worker's component, in one copy or the other
+    first = np.minimum(root[:n], root[n:])  # first worker of the component, as first or second copy
     roots, root_index = np.unique(np.where(first < n, first, first - n), return_inverse=True)
     sizes = np.bincount(root_index, minlength=len(roots))
     rank = np.empty(len(roots), np.int64)
@@ -140,7 +143,7 @@ def parted(root: IntArray) -> tuple[IntArray, BoolArray]:
 
 
 def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = None) -> Identifiability:
-    """Find the components of the graph whose edges are these pairs.
+    """Return the components of the graph whose edges are these pairs.
 
     >>> identify_pairs(PairStats(*np.array([[0], [1], [5], [4]])), n_workers=3).bipartite.tolist()
     [True, True]
@@ -148,7 +151,7 @@ def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = N
     root = np.arange(2 * n_workers)
     n = n_workers
     unite(root, np.concatenate([pairs.i, pairs.i + n]), np.concatenate([pairs.j + n, pairs.j]))
-    return _verdict(*parted(root), known, partial(_ends, pairs))
+    return _verdict(*components_of_roots(root), known, partial(_ends, pairs))
 
 
 def _verdict(component: IntArray, bipartite: BoolArray, known: BoolArray | None, edges: Edges) -> Identifiability:
@@ -159,16 +162,16 @@ def _verdict(component: IntArray, bipartite: BoolArray, known: BoolArray | None,
 
 
 def _links(answers: Answers, gap: int) -> tuple[IntArray, IntArray]:
-    """Link each worker of a task to the one ``gap`` positions later."""
+    """Return links of each worker of a task with the worker ``gap`` positions later."""
     same = answers.task[gap:] == answers.task[:-gap]
     return answers.worker[:-gap][same], answers.worker[gap:][same]
 
 
 def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
-    """Link a task's workers in a chain, and each to the next but one.
+    """Return links of each worker of a task with the next worker and the one after it.
 
-    These links connect the same workers as all pairs, have an odd cycle where there are three of them, and number at
-    most twice the answers.
+    These links, at most twice as many as answers, connect the same workers as all pairs, and contain an odd cycle if a
+    task has three workers.
     """
     first_links = _links(answers, 1)
     second_links = _links(answers, 2)
@@ -184,35 +187,35 @@ def _not_kept() -> tuple[IntArray, IntArray]:
 
 
 def _ends(pairs: PairStats) -> tuple[IntArray, IntArray]:
-    """Every pair, by its two workers."""
+    """Return the first and the second worker of every pair."""
     return pairs.i, pairs.j
 
 
 def grouped(keys: IntArray, n_keys: int) -> list[IntArray]:
-    """List the positions of each key, in order.
+    """Return the positions of each key, in order.
 
     >>> [positions.tolist() for positions in grouped(np.array([1, 0, 1]), 3)]
     [[1], [0, 2], []]
     """
     order = np.argsort(keys, kind="stable")
     ends = starts_of(np.bincount(keys, minlength=n_keys)).tolist()
-    return [order[start:stop] for start, stop in pairwise(ends)]  # np.split takes ten times as long a part
+    return [order[start:stop] for start, stop in pairwise(ends)]  # np.split takes ten times as long per key
 
 
 def _witnesses(component: IntArray, i: IntArray, j: IntArray) -> tuple[dict[int, tuple[int, ...]], BoolArray]:
-    """Find an odd cycle of each component that has one, and who is an odd number of steps from its first worker."""
+    """Return an odd cycle of each component that has one, and which workers have odd distance to its first worker."""
     n = len(component)
     first = np.sort(np.unique(component, return_index=True)[1])
-    # One more node, joined to the first worker of each component: one walk from there is a walk of each.
+    # An additional node, connected to the first worker of each component, allows one search for all components.
     tree = breadth_first_tree(n + 1, np.concatenate([i, first]), np.concatenate([j, np.full(len(first), n)]), root=n)
     steps = [-1] * (n + 1)
-    for node, parent in tree.items():  # in order of discovery: a parent comes before its children
+    for node, parent in tree.items():  # in order of discovery, so a parent comes before its children
         if parent >= 0:
             steps[node] = steps[parent] + 1
     depth = np.array(steps[:n], np.int64)
     odd = depth % 2 == 1
     closing = np.flatnonzero(odd[i] == odd[j])
-    # An edge within a side closes an odd cycle with the tree; the shallowest of a component gives a short one.
+    # An edge within a side closes an odd cycle with the tree; the edge of least depth gives a short cycle.
     edge = closing[np.lexsort([depth[i[closing]] + depth[j[closing]], component[i[closing]]])]
     numbers, shallowest = np.unique(component[i[edge]], return_index=True)
     ends = (ends[edge[shallowest]].tolist() for ends in (i, j))
@@ -222,7 +225,7 @@ def _witnesses(component: IntArray, i: IntArray, j: IntArray) -> tuple[dict[int,
 
 
 def _cycle(one: int, two: int, tree: dict[int, int], steps: list[int]) -> tuple[int, ...]:
-    """Go up the tree from both ends of an edge until the paths meet."""
+    """Return the cycle that an edge closes: the paths up the tree from both ends until they meet."""
     left = [one]
     right = [two]
     while left[-1] != right[-1]:
@@ -232,7 +235,7 @@ def _cycle(one: int, two: int, tree: dict[int, int], steps: list[int]) -> tuple[
 
 
 def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[int, int]:
-    """Map each node that the root reaches to its parent (the root to -1), in order of discovery.
+    """Return the parent of each node that the root reaches (-1 for the root), in order of discovery.
 
     >>> breadth_first_tree(4, np.array([0, 1]), np.array([1, 2]))
     {0: -1, 1: 0, 2: 1}
@@ -249,14 +252,14 @@ def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[
 
 
 def _tree_of_table(n: int, i: IntArray, j: IntArray, root: int) -> dict[int, int]:
-    """Return `breadth_first_tree` from a table of links, in the order of csgraph: links from a node, then to it."""
+    """Return `breadth_first_tree` from a table of links, in the order of csgraph: links from a node first."""
     is_link = np.zeros((n, n), dtype=bool)
     is_link[i, j] = True
     is_new = np.ones(n, dtype=bool)
     is_new[root] = False
     parent = {root: -1}
     queue = [root]
-    for node in queue:  # grows while it is walked
+    for node in queue:  # grows during the loop
         for linked in (is_link[node], is_link[:, node]):
             new = np.flatnonzero(linked & is_new)
             is_new[new] = False

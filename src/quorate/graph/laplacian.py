@@ -1,6 +1,7 @@
 """The signless Laplacian of the interaction graph, whose smallest eigenvalue bounds the error of the skills.
 
-Small components are batched: the matrices of those of one size form one stack, so that ten thousand are one call.
+Small components are batched: the matrices of components of equal size form one stack, so that ten thousand of them need
+only one call.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,20 +17,20 @@ from quorate.graph.pairs import PairStats
 if TYPE_CHECKING:
     from scipy import sparse  # importing it takes 0.15 CPU seconds, and small crowds do not need it
 
-MAX_STACK_ENTRIES = 1 << 20  # of the matrices of a stack: 8 MB each time one is formed; at least one component
+MAX_STACK_ENTRIES = 1 << 20  # of the matrices of a stack: 8 MB; a stack has at least one component
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Several components: the workers of each have consecutive codes."""
+    """Several components; the workers of each component have consecutive codes."""
 
-    size: IntArray  # workers of each
-    n_pairs: IntArray  # of each
-    pairs: PairStats  # of all of them, component after component
+    size: IntArray  # number of workers of each component
+    n_pairs: IntArray  # number of pairs of each component
+    pairs: PairStats  # of all components, one after the other
 
     @staticmethod
     def concatenated(size: Sequence[int], pairs: Sequence[PairStats]) -> "Parts":
-        """Concatenate components; the pairs of each have codes from zero to its size."""
+        """Return components concatenated from their sizes and pairs, whose codes start from zero in each component."""
         sizes = np.array(size, np.int64)
         n_pairs = np.array([len(part) for part in pairs], np.int64)
         before = np.repeat(starts_of(sizes)[:-1], n_pairs)
@@ -50,30 +51,32 @@ class Parts:
         return int(self.size.sum())
 
     def among(self, workers: BoolArray, pairs: BoolArray | None = None) -> tuple["Parts", BoolArray]:
-        """Keep some workers, and all or some of the pairs between them; return also which pairs are kept.
+        """Return the components with some workers and all or some pairs between them, and which pairs these are.
 
-        A component of which no worker is kept stays, with size zero.
+        A component without any of these workers stays, with size zero.
         """
         kept = workers[self.pairs.i] & workers[self.pairs.j]
         if pairs is not None:
             kept &= pairs
-        place = np.cumsum(workers) - 1
+        new_code = np.cumsum(workers) - 1
         size, n_pairs = (
             np.bincount(of[which], minlength=len(self.size))
             for of, which in ((self.of_worker, workers), (np.repeat(np.arange(len(self.size)), self.n_pairs), kept))
         )
         kept_pairs = self.pairs.among(kept)
         return Parts(
-            size, n_pairs, PairStats(place[kept_pairs.i], place[kept_pairs.j], kept_pairs.shared, kept_pairs.agreed)
+            size,
+            n_pairs,
+            PairStats(new_code[kept_pairs.i], new_code[kept_pairs.j], kept_pairs.shared, kept_pairs.agreed),
         ), kept
 
     def batched_components(self) -> Iterator["Stack"]:
-        """Yield the non-empty components, those of one size together."""
+        """Yield stacks of the non-empty components of equal size."""
         first = starts_of(self.size)
         first_pair = starts_of(self.n_pairs)
         for n in np.unique(self.size[self.size > 0]).tolist():
-            alike = np.flatnonzero(self.size == n)
-            for numbers in np.array_split(alike, min(-(-len(alike) * n * n // MAX_STACK_ENTRIES), len(alike))):
+            of_size = np.flatnonzero(self.size == n)
+            for numbers in np.array_split(of_size, min(-(-len(of_size) * n * n // MAX_STACK_ENTRIES), len(of_size))):
                 n_pairs = self.n_pairs[numbers]
                 offset = first_pair[numbers] - starts_of(n_pairs)[:-1]
                 pair_index = np.arange(n_pairs.sum()) + np.repeat(offset, n_pairs)
@@ -92,15 +95,15 @@ class Parts:
 
 @dataclass(frozen=True)
 class Stack:
-    """Components of one size, and the positions of their pairs in a stack of matrices."""
+    """Components of equal size, and the positions of their pairs in a stack of matrices."""
 
     numbers: IntArray  # of the components
-    workers: IntArray  # their codes, a row per component
-    pairs: IntArray  # the positions of their pairs
+    workers: IntArray  # codes of the workers, one row per component
+    pairs: IntArray  # positions of the pairs in `Parts.pairs`
     places: tuple[IntArray, IntArray, IntArray]  # of each pair: component in the stack, row, column
 
     def matrices(self, of_pairs: FloatArray, of_workers: FloatArray) -> FloatArray:
-        """Form a symmetric matrix of each, from a value of every pair, and one of every worker for the diagonal."""
+        """Return a symmetric matrix per component, with values of pairs off the diagonal and of workers on it."""
         count, n = self.workers.shape
         table = np.zeros((count, n, n))
         which, i, j = self.places
@@ -110,7 +113,7 @@ class Stack:
 
 
 def products(one: FloatArray, two: FloatArray) -> FloatArray:
-    """Multiply row by row: what `one[k] @ two[k]` is, to the bit.
+    """Return the products `one[k] @ two[k]` of the rows, bit-identical to single products.
 
     >>> products(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
     [3.0, 8.0]
@@ -119,9 +122,9 @@ def products(one: FloatArray, two: FloatArray) -> FloatArray:
     return rows
 
 
-MAX_DENSE_WORKERS = 1_000  # up to which all eigenvalues are computed by LAPACK: a third of a second
-MAX_DENSE_VECTOR_WORKERS = 500  # up to which all eigenvectors are computed: about five times as long
-MAX_TABLE_WORKERS = 500  # up to which matrices are dense: 2 MB each, and no import of scipy
+MAX_DENSE_WORKERS = 1_000  # up to this LAPACK computes all eigenvalues: a third of a second
+MAX_DENSE_VECTOR_WORKERS = 500  # up to this LAPACK computes all eigenvectors, which takes about five times as long
+MAX_TABLE_WORKERS = 500  # up to this matrices are dense: 2 MB each, and no import of scipy
 
 
 def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "sparse.csr_array":
@@ -137,7 +140,7 @@ def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "sparse.c
 
 
 def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "FloatArray | sparse.csr_array":
-    """Return `symmetric`, dense for few workers, which needs no import of scipy.
+    """Return `symmetric`; for few workers as a dense matrix, which needs no import of scipy.
 
     >>> symmetric_table(2, np.array([0]), np.array([1]), np.array([5.0])).tolist()
     [[0.0, 5.0], [5.0, 0.0]]
@@ -150,7 +153,7 @@ def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "Fl
 
 
 def signless_laplacian(n: int, i: IntArray, j: IntArray, weights: FloatArray | None = None) -> "sparse.csr_array":
-    """Return L_s: the weights off the diagonal, their row sums on it [Ma20, before Theorem 12, pert].
+    """Return L_s, with the weights off the diagonal and their row sums on it [Ma20, before Theorem 12, pert].
 
     >>> signless_laplacian(3, np.array([0, 0, 1]), np.array([1, 2, 2])).toarray().tolist()
     [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]]
@@ -163,7 +166,7 @@ def signless_laplacian(n: int, i: IntArray, j: IntArray, weights: FloatArray | N
 
 
 def smallest_eigenvalue(laplacian: "sparse.csr_array") -> float:
-    """Compute lambda_min(L_s) of a connected graph; zero exactly when the graph is bipartite.
+    """Return lambda_min(L_s) of a connected graph; exactly zero if the graph is bipartite.
 
     >>> smallest_eigenvalue(signless_laplacian(3, np.array([0, 0, 1]), np.array([1, 2, 2])))
     1.0
@@ -175,13 +178,13 @@ def smallest_eigenvalue(laplacian: "sparse.csr_array") -> float:
         return float(round(np.linalg.eigvalsh(laplacian.toarray())[0], 12))
     from scipy.sparse.linalg import eigsh
 
-    # The tolerance is for a figure that enters a bound.
+    # The eigenvalue is used in a bound, for which this tolerance is enough.
     options = {"v0": _start(n), "tol": 1e-6, "maxiter": 50 * n, "return_eigenvectors": False}
     return float(max(eigsh(laplacian, k=1, which="SA", **options)[0], 0))
 
 
 def smallest_of(parts: Parts, bipartite: BoolArray, weights: FloatArray | None = None) -> FloatArray:
-    """Compute lambda_min(L_s) of connected components, without a sparse matrix where they are small.
+    """Return lambda_min(L_s) of connected components, computed with dense matrices for small components.
 
     >>> from quorate.graph.pairs import PairStats
     >>> triangle, pair = (PairStats.linked(*np.array(ends)) for ends in ([[0, 0, 1], [1, 2, 2]], [[0], [1]]))
@@ -203,7 +206,7 @@ def smallest_of(parts: Parts, bipartite: BoolArray, weights: FloatArray | None =
 
 
 def is_bipartite(laplacian: "sparse.csr_array") -> bool:
-    """Whether a connected graph has no odd cycle, decided by the graph, since rounding blurs a zero eigenvalue.
+    """Return whether a connected graph has no odd cycle, by a graph search: an eigenvalue has a rounding error.
 
     >>> is_bipartite(signless_laplacian(2, np.array([0]), np.array([1])))
     True
@@ -213,19 +216,19 @@ def is_bipartite(laplacian: "sparse.csr_array") -> bool:
 
     n = laplacian.shape[0]
     edges = laplacian.tocoo()
-    off = edges.row != edges.col
-    rows = edges.row[off]
-    columns = edges.col[off] + n
+    is_off_diagonal = edges.row != edges.col
+    rows = edges.row[is_off_diagonal]
+    columns = edges.col[is_off_diagonal] + n
     cover = sparse.coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(2 * n, 2 * n)).tocsr()
     _, copies = csgraph.connected_components(cover, directed=False)
     return bool(copies[0] != copies[n])
 
 
 def eigenvector(matrix: "FloatArray | sparse.csr_array", *, lowest: bool) -> tuple[float, FloatArray] | None:
-    """Return the lowest eigenvalue of a symmetric matrix, or the second highest, with its vector.
+    """Return the lowest eigenvalue of a symmetric matrix, or else the second highest, with its eigenvector.
 
-    None where ARPACK does not converge. Above MAX_DENSE_VECTOR_WORKERS to a relative tolerance of 1e-3, enough to rank
-    workers by the vector.
+    None if ARPACK does not converge. Above MAX_DENSE_VECTOR_WORKERS the relative tolerance is 1e-3, which is enough to
+    rank workers by the eigenvector.
 
     >>> value, vector = eigenvector(symmetric(2, np.array([0]), np.array([1]), np.ones(1)), lowest=True)
     >>> round(value, 9), round(abs(float(vector.sum())), 9)

@@ -1,4 +1,4 @@
-"""Shared tasks and agreements of each pair of workers; the statistics of two batches add."""
+"""Shared tasks and agreements of each pair of workers; the statistics of batches of tasks can be added."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,50 +10,50 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.blocks.block import Block
 from quorate.blocks.memory import Answered, answers_in
 
-MAX_ANSWER_PAIRS = 50_000_000  # two answers to one task; counting as many takes 10 s
-# Largest table of pairs: about 300 bytes and 2 microseconds per pair (`python benchmarks/sizes.py`). Eleven answers per
-# task make five pairs per answer, so such crowds have a table whatever their size; a task with thousands of answers
-# has none.
+MAX_ANSWER_PAIRS = 50_000_000  # pairs of answers to one task; to count this number takes 10 s
+# The largest table of pairs has MIN_TABLE_PAIRS and TABLE_PAIRS_PER_ANSWER for each answer, at about 300 bytes and 2
+# microseconds per pair (`python benchmarks/sizes.py`). Eleven answers per task make five pairs per answer, so crowds of
+# any size with up to eleven answers per task have a table; a task with thousands of answers has none.
 MIN_TABLE_PAIRS = 2_000_000
 TABLE_PAIRS_PER_ANSWER = 5
-CHUNK_PAIRS = 1 << 22  # pairs counted at a time, which bounds the memory
+CHUNK_PAIRS = 1 << 22  # answer pairs counted at once, which limits the memory
 
 
 @dataclass(frozen=True, slots=True)
 class PairStats:
-    """Every pair of workers i < j who share a task, and how often they agreed; sorted by i, then j."""
+    """All pairs of workers i < j who share a task, and how often they agreed; sorted by i, then j."""
 
     i: IntArray
     j: IntArray
-    shared: IntArray  # N_ij: tasks both answered
-    agreed: IntArray  # of those, answered alike
+    shared: IntArray  # N_ij: number of tasks that both answered
+    agreed: IntArray  # number of these tasks with equal answers
 
     def __len__(self) -> int:
         return len(self.i)
 
     @staticmethod
     def none() -> "PairStats":
-        """The empty table."""
+        """Return a table without pairs."""
         empty = np.zeros(0, np.int64)
         return PairStats(empty, empty, empty, empty)
 
     @staticmethod
     def linked(i: IntArray, j: IntArray) -> "PairStats":
-        """Pairs with one shared task each, for their graph only."""
+        """Return pairs with one shared task each, for functions that use only their graph."""
         ones = np.ones(len(i), np.int64)
         return PairStats(i, j, ones, ones)
 
     def among(self, which: BoolArray | IntArray) -> "PairStats":
-        """Keep some pairs, by a mask or by positions."""
+        """Return some of the pairs, selected by a mask or by positions."""
         return PairStats(self.i[which], self.j[which], self.shared[which], self.agreed[which])
 
     def renamed(self, workers: IntArray) -> "PairStats":
-        """Code each worker by its position among ``workers``, which are sorted and include all of them."""
+        """Return the pairs with each worker's position in ``workers`` (sorted, with all workers) as its code."""
         i, j = (np.searchsorted(workers, codes) for codes in (self.i, self.j))
         return PairStats(i, j, self.shared, self.agreed)
 
     def by_worker(self, n_workers: int, for_i: FloatArray, for_j: FloatArray | None = None) -> FloatArray:
-        """Sum a value of each pair over the pairs of each worker; its two workers may have different values."""
+        """Return for each worker the sum over its pairs of `for_i` (as worker i) or `for_j` (as j; default `for_i`)."""
         return sums_of_ends(n_workers, self.i, self.j, for_i, for_j)
 
     def n_peers(self, n_workers: int) -> IntArray:
@@ -66,7 +66,7 @@ class PairStats:
 
 
 def pair_stats(answers: Answers) -> PairStats:
-    """Count N_ij and the agreements of every pair; costs the sum of the squared redundancies.
+    """Return N_ij and the agreements of every pair; the time is the sum over tasks of the squared number of answers.
 
     >>> import quorate
     >>> pairs = pair_stats(quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")}))
@@ -78,13 +78,13 @@ def pair_stats(answers: Answers) -> PairStats:
         one = answers.worker[first].astype(np.int64)
         two = answers.worker[second].astype(np.int64)
         agreed = (answers.label[first] == answers.label[second]).astype(np.int64)
-        counted = _collect(np.minimum(one, two), np.maximum(one, two), np.ones(len(one), np.int64), agreed)
-        total = total + counted if len(total) else counted
+        chunk = _collect(np.minimum(one, two), np.maximum(one, two), np.ones(len(one), np.int64), agreed)
+        total = total + chunk if len(total) else chunk
     return total
 
 
 def pair_table(answered: Answered) -> PairStats:
-    """Count N_ij and the agreements of every pair as a sum over blocks, wherever the answers are.
+    """Return N_ij and the agreements of every pair as a sum over blocks, on any backend.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
@@ -100,7 +100,7 @@ def pair_table(answered: Answered) -> PairStats:
     for part in answered.map(_pairs_of_block):
         waiting.append(part)
         n_waiting += len(part)
-        if n_waiting > max(len(total), CHUNK_PAIRS):  # merged in batches, so that merging costs no more than counting
+        if n_waiting > max(len(total), CHUNK_PAIRS):  # merged in batches, so that merging takes no longer than counting
             total = _merge([total, *waiting])
             waiting = []
             n_waiting = 0
@@ -108,7 +108,7 @@ def pair_table(answered: Answered) -> PairStats:
 
 
 def pairs_of_two(block: Block, is_chosen: BoolArray) -> PairStats:
-    """Count the pairs of the tasks of a block with two answers, one of them by a chosen worker.
+    """Return the pairs of those tasks of a block that have two answers, one of them by a chosen worker.
 
     >>> block = Block(np.array([0, 2, 5]), np.array([1, 0, 0, 1, 2]), np.zeros(5, int), n_workers=3, n_classes=2)
     >>> pairs = pairs_of_two(block, np.ones(3, dtype=bool))
@@ -134,27 +134,27 @@ def _merge(parts: list[PairStats]) -> PairStats:
 
 
 def answer_pairs(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield, in chunks, the positions of every two answers to one task, the earlier first.
+    """Yield, in chunks, the positions (first, second) of all pairs of answers to one task.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})
     >>> [(first.tolist(), second.tolist()) for first, second in answer_pairs(answers)]
     [([0, 0, 1], [1, 2, 2])]
     """
-    # The answers are ordered by task, so an answer's later peers are the `ahead` ones that follow it.
-    ahead = answers.start[answers.task + 1] - np.arange(answers.n_answers) - 1
-    before = starts_of(ahead)
+    # The answers are ordered by task, so the second answers are the next `n_later` ones.
+    n_later = answers.start[answers.task + 1] - np.arange(answers.n_answers) - 1
+    before = starts_of(n_later)
     start = 0
     while start < answers.n_answers:
         stop = max(start + 1, int(np.searchsorted(before, before[start] + CHUNK_PAIRS, side="right")) - 1)
-        first = np.repeat(np.arange(start, stop), ahead[start:stop])
+        first = np.repeat(np.arange(start, stop), n_later[start:stop])
         if len(first):
             yield first, first + 1 + np.arange(len(first)) - (before[first] - before[start])
         start = stop
 
 
 def n_answer_pairs(answers: Answers) -> int:
-    """Number of pairs of answers to one task, which is the cost of `pair_stats`.
+    """Return the number of pairs of answers to one task, to which the time of `pair_stats` is proportional.
 
     >>> import quorate
     >>> n_answer_pairs(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}))
@@ -165,9 +165,9 @@ def n_answer_pairs(answers: Answers) -> int:
 
 
 def too_many_pairs(answers: Answers) -> str | None:
-    """Return why no table of pairs is made; None where one may be made.
+    """Return the reason why no table of pairs is made; None if a table can be made.
 
-    The decision needs no counting: it uses the number of answer pairs and the largest possible number of pairs.
+    Pairs are not counted: the number of answer pairs and the largest possible number of pairs are enough.
 
     >>> import quorate
     >>> too_many_pairs(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})) is None
@@ -184,12 +184,12 @@ def too_many_pairs(answers: Answers) -> str | None:
 
 
 def correlations(pairs: PairStats, n_classes: int) -> FloatArray:
-    """Estimate s_i s_j for each observed pair, without bias [Ma20, Section 4.2].
+    """Return the unbiased estimate of s_i s_j for each pair [Ma20, Section 4.2].
 
     >>> correlations(PairStats(*np.array([[0], [1], [4], [3]])), n_classes=2).tolist()
     [0.5]
     """
-    # The lemma prints (M-1)/M once where M/(M-1) is meant.
+    # The lemma once prints (M-1)/M instead of M/(M-1).
     agreement = pairs.agreed / pairs.shared
     return (n_classes * agreement - 1) / (n_classes - 1)
 
@@ -197,17 +197,17 @@ def correlations(pairs: PairStats, n_classes: int) -> FloatArray:
 def guesser_threshold(
     n_workers: int | IntArray, n_shared: FloatArray | IntArray | int, n_classes: int, *, for_all: bool = False
 ) -> FloatArray:
-    """Return M/(M-1)·sqrt(log W / N), which no correlation of a worker of skill zero reaches, with high probability.
+    """Return M/(M-1)·sqrt(log W / N), above all correlations of a worker of skill zero with high probability.
 
     A worker of skill zero agrees with any peer on a share Bin(N, 1/M)/N of N shared tasks, so its correlation has mean
-    zero and range M/(M-1). By Hoeffding's inequality it reaches the threshold with probability at most 2/W², and any of
-    its at most W - 1 pairs does with less than 2/W.
+    zero and range M/(M-1). By Hoeffding's inequality it reaches the threshold with probability at most 2/W²; the
+    probability that any of its at most W - 1 pairs does is less than 2/W.
 
     Args:
-        n_workers: W, or that of each pair's component.
-        n_shared: N_ij of each pair; the paper writes T, all tasks, which is right where each pair shares all of them.
+        n_workers: W, or the number of workers of each pair's component.
+        n_shared: N_ij of each pair; the paper writes T, all tasks, which is right if each pair shares all tasks.
         n_classes: M.
-        for_all: longer by sqrt(3/2), so that the probability that **any** guesser of the crowd keeps a pair is below
+        for_all: multiply by sqrt(3/2), so that the probability that **any** guesser of the crowd keeps a pair is below
             1/W.
 
     >>> guesser_threshold(100, 400, 2).round(3).item()
@@ -222,11 +222,11 @@ def guesser_threshold(
 def drop_weak(
     pairs: PairStats, n_classes: int, n_workers: int, delta: float, *, n_tasks: int | None = None
 ) -> PairStats:
-    """Drop the pairs whose correlation is below delta + M/(M-1)·sqrt(log W / N_ij) in absolute value.
+    """Return the pairs with an absolute correlation of at least delta + M/(M-1)·sqrt(log W / N_ij).
 
-    A worker of skill zero loses all of its pairs with probability above 1 - 2/W and so leaves the estimate. With the
-    same probability a pair with |s_i s_j| of at least delta and twice the threshold is kept (at W = 100 and N = 400
-    with two classes .43; at N = 20 none can be).
+    A worker of skill zero loses all of its pairs with probability above 1 - 2/W and then has no effect on the estimate.
+    With the same probability a pair is kept if |s_i s_j| is at least delta plus twice the threshold (with W = 100,
+    N = 400, two classes and delta = 0 this is .43; with N = 20 no pair can be kept).
 
     Args:
         pairs: of workers.
@@ -239,15 +239,16 @@ def drop_weak(
     >>> len(drop_weak(pairs, n_classes=2, n_workers=3, delta=0.05))
     1
     """
-    return pairs.among(stand_out(pairs, n_classes, n_workers, delta, n_tasks=n_tasks))
+    return pairs.among(exceeds_threshold(pairs, n_classes, n_workers, delta, n_tasks=n_tasks))
 
 
-def stand_out(
+def exceeds_threshold(
     pairs: PairStats, n_classes: int, n_workers: int | IntArray, delta: float, *, n_tasks: int | None = None
 ) -> BoolArray:
-    """Return which pairs `drop_weak` keeps; the number of workers W may be that of each pair's component.
+    """Return a mask of the pairs that `drop_weak` keeps; W may be the number of workers of each pair's component.
 
-    >>> stand_out(PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]])), 2, np.array([3, 3]), 0.05).tolist()
+    >>> pairs = PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]]))
+    >>> exceeds_threshold(pairs, 2, np.array([3, 3]), 0.05).tolist()
     [True, False]
     """
     n_shared = pairs.shared if n_tasks is None else np.full(len(pairs), n_tasks)
@@ -257,7 +258,7 @@ def stand_out(
 
 
 def sums_of_ends(n: int, i: IntArray, j: IntArray, for_i: FloatArray, for_j: FloatArray | None = None) -> FloatArray:
-    """Sum a value of each link over the links that end in each of n nodes; its two ends may have different values.
+    """Return for each of n nodes the sum over its links of `for_i` (as node i) or `for_j` (as j; default `for_i`).
 
     >>> sums_of_ends(3, np.array([0, 0]), np.array([1, 2]), np.array([1.0, 10.0])).tolist()
     [11.0, 1.0, 10.0]
@@ -268,15 +269,15 @@ def sums_of_ends(n: int, i: IntArray, j: IntArray, for_i: FloatArray, for_j: Flo
 
 
 def _collect(i: IntArray, j: IntArray, shared: IntArray, agreed: IntArray) -> PairStats:
-    """Sum the counts of equal pairs."""
+    """Return the pairs sorted, with the counts of equal pairs added."""
     if len(i) == 0:
         return PairStats(i, j, shared, agreed)
     width = int(j.max()) + 1
-    # Counts stay far below 2^53, so summing them as floats is exact.
+    # Counts are far below 2^53, so that sums of floats are exact.
     if width * width <= 4 * len(i):  # few workers: a dense table instead of sorting
         dense = [np.bincount(i * width + j, counts, width * width).astype(np.int64) for counts in (shared, agreed)]
         keys = np.flatnonzero(dense[0])
         return PairStats(keys // width, keys % width, dense[0][keys], dense[1][keys])
-    keys, place = np.unique(i * width + j, return_inverse=True)
-    sums = [np.bincount(place, counts, len(keys)).astype(np.int64) for counts in (shared, agreed)]
+    keys, key_index = np.unique(i * width + j, return_inverse=True)
+    sums = [np.bincount(key_index, counts, len(keys)).astype(np.int64) for counts in (shared, agreed)]
     return PairStats(keys // width, keys % width, *sums)

@@ -1,4 +1,4 @@
-"""The fewest further answers that make one identifiable component of all workers."""
+"""Smallest number of additional answers that make all workers one identifiable component."""
 
 from dataclasses import dataclass
 
@@ -11,34 +11,33 @@ from quorate.graph.components import Identifiability
 
 @dataclass(frozen=True)
 class Repair:
-    """Further answers: who should answer which task; empty if none is needed or none is possible."""
+    """Additional answers: which worker should answer which task; empty if none is needed or none is possible."""
 
     task: IntArray  # codes
     worker: IntArray
     possible: bool = True  # False: too few workers for an odd cycle
-    counted: int | None = None  # number of answers, where only that is known
+    counted: int | None = None  # number of answers, if only their number is known
 
     @property
     def n_answers(self) -> int:
-        """Number of further answers."""
+        """Number of additional answers."""
         return len(self.task) if self.counted is None else self.counted
 
 
 def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | None = None) -> Repair:
     """Return a smallest set of assignments after which the interaction graph is connected and has an odd cycle.
 
-    Each new answer connects at most two components, so c components need c - 1 of them. One worker of every other
-    component on one task that has two answers closes a triangle as well; if there is one component only, and it is
-    bipartite, a third worker on such a task does. A component none of whose workers can be asked is connected by
-    another worker who answers one of its tasks. One shared task connects two groups, but is little evidence of their
+    Each new answer connects at most two components, so c components need c - 1 answers. If one worker of every other
+    component answers the same task, which has two answers, this closes a triangle as well; if there is only one
+    component and it is bipartite, a third worker on such a task closes a triangle. If no worker of a component can be
+    asked, another worker answers one of its tasks. One shared task connects two groups, but is little evidence of their
     skills.
-
 
     Args:
         answers: who answered what.
         verdict: the components of their graph.
-        available: workers who can be asked, in order of preference; codes of ``n_workers`` and more are workers without
-            answers. By default all workers, the most active first.
+        available: workers who can be asked, in order of preference; codes from ``n_workers`` on are workers without
+            answers. By default all workers, those with most answers first.
 
     >>> import quorate
     >>> from quorate.graph.components import identify
@@ -57,21 +56,21 @@ def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | 
     hub_component = int(verdict.component[answers.worker[np.searchsorted(answers.task, hub)]])
     known = order[order < answers.n_workers]
     component, first = np.unique(verdict.component[known], return_index=True)
-    callers = known[first][component != hub_component]  # the first to ask of each other component
-    tasks = np.full(len(callers), hub)
-    workers = callers
+    to_ask = known[first][component != hub_component]  # the preferred worker of each other component
+    tasks = np.full(len(to_ask), hub)
+    workers = to_ask
     unavailable = np.setdiff1d(verdict.component[answers.worker], np.append(component, hub_component))
     if len(unavailable):
         of_hub = known[verdict.component[known] == hub_component]
-        if len(of_hub) + len(callers) == 0:  # new workers only: the first answers the hub as well
+        if len(of_hub) + len(to_ask) == 0:  # only new workers are available: the first of them also answers the hub
             tasks = np.append(tasks, hub)
             workers = np.append(workers, order[0])
-        carrier = np.concatenate([of_hub, workers])[0]
+        connecting_worker = np.concatenate([of_hub, workers])[0]
         task_of_component = _a_task_of_each(answers, verdict, unavailable)
         tasks = np.concatenate([tasks, task_of_component])
-        workers = np.concatenate([workers, np.full(len(task_of_component), carrier)])
+        workers = np.concatenate([workers, np.full(len(task_of_component), connecting_worker)])
     if not verdict.identifiable.any():
-        closing = _third(answers, tasks, workers, order)
+        closing = _third_worker(answers, tasks, workers, order)
         if closing is None:
             return Repair(empty, empty, possible=False)
         tasks = np.append(tasks, closing[0])
@@ -80,25 +79,27 @@ def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | 
 
 
 def _hub(answers: Answers, available: IntArray) -> int:
-    """Return the task on which the components are connected: with two answers, else one whose worker is unavailable."""
-    able = answers.by_task(np.isin(answers.worker, available))
-    return int(np.argmax(2 * np.minimum(answers.per_task, 2) + ((able == 0) & (answers.per_task > 0))))
+    """Return the task that connects the components: preferably with two answers, then without available workers."""
+    n_available = answers.by_task(np.isin(answers.worker, available))
+    return int(np.argmax(2 * np.minimum(answers.per_task, 2) + ((n_available == 0) & (answers.per_task > 0))))
 
 
 def _a_task_of_each(answers: Answers, verdict: Identifiability, components: IntArray) -> IntArray:
-    """Return a task that the workers of each component answered, one with two answers where there is one."""
-    at = verdict.component[answers.worker]
-    order = np.lexsort([answers.task, -np.minimum(answers.per_task[answers.task], 2), at])
-    component_of_first, first = np.unique(at[order], return_index=True)
+    """Return a task that workers of each component answered, with two answers if there is such a task."""
+    component = verdict.component[answers.worker]
+    order = np.lexsort([answers.task, -np.minimum(answers.per_task[answers.task], 2), component])
+    component_of_first, first = np.unique(component[order], return_index=True)
     return answers.task[order][first[np.searchsorted(component_of_first, components)]]
 
 
-def _third(answers: Answers, tasks: IntArray, workers: IntArray, order: IntArray) -> tuple[IntArray, IntArray] | None:
-    """Return a third worker for a task, none if some task has three already; None if nobody can be asked."""
-    nobody = np.zeros(0, np.int64)
+def _third_worker(
+    answers: Answers, tasks: IntArray, workers: IntArray, order: IntArray
+) -> tuple[IntArray, IntArray] | None:
+    """Return a task and a third worker for it, empty if an assigned task has three workers; None if impossible."""
+    empty = np.zeros(0, np.int64)
     n = answers.per_task + np.bincount(tasks, minlength=answers.n_tasks)
     if np.any(n[tasks] >= 3):
-        return nobody, nobody
+        return empty, empty
     pairs = np.flatnonzero(n >= 2)
     for worker in order.tolist():
         tasks_of_worker = np.concatenate([answers.task[answers.worker == worker], tasks[workers == worker]])

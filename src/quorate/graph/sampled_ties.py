@@ -1,10 +1,10 @@
-"""Loosely tied groups of a large crowd: a sample of complete tasks proposes them, all answers decide.
+"""Weakly linked groups of a large crowd: searched in a sample of complete tasks, confirmed with all answers.
 
-The search for weakest cuts and articulation points takes a table of pairs and a spanning tree of workers and tasks,
-which are too large for millions of answers. A group that few tasks link to the rest is linked by no more tasks of a
-sample, so the search finds it there as well; but groups that many tasks link are found, too. So the tasks that link
-each group are counted over all answers, which takes one pass for 64 groups, and only groups that few tasks link there
-are returned. What the sample does not show is missed: a group of whose tasks the sample has too few.
+The search for weakest cuts and articulation points needs a table of pairs and a spanning tree of workers and tasks,
+which are too large for millions of answers. A group that few tasks link to the rest is linked by at most as many tasks
+in a sample, so the search in the sample finds it; but it also finds groups that are linked by many tasks in all
+answers. So the tasks that link each group are counted over all answers, in one pass for 64 groups, and only groups that
+few tasks link are returned. Groups of which the sample has too few tasks are missed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,39 +17,39 @@ from quorate.arrays import BoolArray, IntArray
 from quorate.graph.components import Component, Identifiability, grouped, identify
 from quorate.graph.pairs import pair_stats, too_many_pairs
 from quorate.graph.weak_ties import (
-    FEW_TIES,
     MAX_GROUPS,
     MAX_SHARED_TASKS,
     MIN_GROUP_WORKERS,
+    MIN_SAFE_TIES,
     Cut,
     LooseGroup,
-    held_by_few,
+    has_few_links,
     loose_groups,
     weakest_cut,
     within,
 )
 
-BITS = 64  # groups that one integer per worker marks
+BITS = 64  # number of groups that one integer per worker can mark
 
 
 @dataclass(frozen=True)
 class SampledTies:
-    """What the sample proposed and all answers confirmed."""
+    """Groups that were found in the sample and confirmed with all answers."""
 
     loose: tuple[LooseGroup, ...]  # the largest first
     near_bipartite: tuple[Cut, ...]  # over the codes of all workers
 
 
 def sampled_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_workers: int) -> SampledTies:
-    """Search a sample for groups that few tasks link to the rest, and count the links over all answers.
+    """Return groups that few tasks link to the rest, searched in a sample and counted over all answers.
 
-    They are kept with the crowd: `diagnose` and `advise` need the same.
+    The result is cached in the crowd, because `diagnose` and `advise` both need it.
 
     Args:
         crowd: who answered what, the known labels as one more worker.
         sample: the answers to some of its tasks, with the same codes of workers.
         verdict: the components of the crowd.
-        n_workers: without the known labels.
+        n_workers: number of workers without the known labels.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(400, 12, 4, seed=0).answers
@@ -78,7 +78,7 @@ def _search_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_wo
             break
         groups.append(members)
         within_component = within(sample, positions[number], members)
-        # One task, which everyone answered: no group is connected by fewer tasks than any other.
+        # With one task only, all groups are linked by this task.
         if within_component.n_tasks < 2:
             continue
         pairs = pair_stats(within_component) if too_many_pairs(within_component) is None else None
@@ -91,14 +91,14 @@ def _search_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_wo
     loose = tuple(_confirmed_groups(crowd, [np.array(codes, np.int64) for codes in unique]))
     counted = (_counted_cut(crowd, cut) for cut in cuts)
     has_gold = np.arange(crowd.n_workers) >= n_workers
-    near = tuple(cut for cut in counted if held_by_few(cut) and not (cut.workers & has_gold).any())
+    near = tuple(cut for cut in counted if has_few_links(cut) and not (cut.workers & has_gold).any())
     return SampledTies(loose, near)
 
 
 def sampled_components(crowd: Answers, sample: Answers, verdict: Identifiability) -> Iterator[Component]:
-    """Return every component with its witness; odd cycles are those of a sample where it has them.
+    """Yield every component with its witness; odd cycles are those of a sample, if it has them.
 
-    A cycle of the sample is one of the crowd. All answers are searched only for the components without one.
+    A cycle of the sample is a cycle of the crowd. All answers are searched only for components without such a cycle.
 
     Args:
         crowd: who answered what.
@@ -126,7 +126,7 @@ def sampled_components(crowd: Answers, sample: Answers, verdict: Identifiability
 
 
 def _smaller_side(group: IntArray, verdict: Identifiability, n_workers: int) -> IntArray | None:
-    """Return the side without known labels of the division of a component, else the smaller; None: the whole of it."""
+    """Return the group or the rest of its component: the side without known labels, or the smaller; None if no rest."""
     component = np.flatnonzero(verdict.component == verdict.component[group[0]])
     rest = np.setdiff1d(component, group)
     if len(rest) == 0:
@@ -137,7 +137,7 @@ def _smaller_side(group: IntArray, verdict: Identifiability, n_workers: int) -> 
 
 
 def _confirmed_groups(answers: Answers, groups: Sequence[IntArray]) -> Iterator[LooseGroup]:
-    """Keep the groups that few tasks of all link to the rest, with the number of these tasks."""
+    """Yield the groups that few tasks link to the rest in all answers, with the number of these tasks."""
     for start in range(0, len(groups), BITS):
         batch = groups[start : start + BITS]
         marks = np.zeros(answers.n_workers, np.uint64)
@@ -156,7 +156,7 @@ def _confirmed_groups(answers: Answers, groups: Sequence[IntArray]) -> Iterator[
             is_tie = is_own & ((every_member >> np.uint64(bit)) & np.uint64(1) == 0)
             ties = int(is_tie.sum())
             n_own_tasks = int(is_own.sum())
-            if not 0 < ties < FEW_TIES:
+            if not 0 < ties < MIN_SAFE_TIES:
                 continue
             by = _linking_worker(answers, tasks[is_tie], group)
             if by >= 0 or ties <= MAX_SHARED_TASKS * n_own_tasks:
@@ -164,7 +164,7 @@ def _confirmed_groups(answers: Answers, groups: Sequence[IntArray]) -> Iterator[
 
 
 def _linking_worker(answers: Answers, tasks: IntArray, group: IntArray) -> int:
-    """Return the only worker of either side who answered the linking tasks; -1 where there are several."""
+    """Return the worker who is the only one of a side in all linking tasks; -1 if both sides have several."""
     linked = np.concatenate([answers.worker[answers.start[task] : answers.start[task + 1]] for task in tasks.tolist()])
     is_inside = np.isin(linked, group)
     for side in (np.unique(linked[is_inside]), np.unique(linked[~is_inside])):
@@ -182,7 +182,7 @@ def _over_all_workers(cut: Cut, members: IntArray, n_workers: int) -> Cut:
 
 
 def _counted_cut(answers: Answers, cut: Cut) -> Cut:
-    """Count the answer pairs of a group of two sides over all answers, and those that link it."""
+    """Return a cut of two sides with its answer pairs, and those that link it, counted over all answers."""
 
     def per_task(is_member: BoolArray) -> IntArray:
         counts = np.zeros(answers.n_tasks, np.int64)
@@ -194,4 +194,4 @@ def _counted_cut(answers: Answers, cut: Cut) -> Cut:
     two = per_task(cut.workers & ~cut.side)
     out = (one + two) * (answers.per_task - one - two)
     within_sides = (one * (one - 1) + two * (two - 1)) // 2
-    return replace(cut, holding=int((out + within_sides).sum()), n_pairs=int((out + within_sides + one * two).sum()))
+    return replace(cut, n_linking=int((out + within_sides).sum()), n_pairs=int((out + within_sides + one * two).sum()))

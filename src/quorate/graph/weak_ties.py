@@ -1,8 +1,8 @@
 """Groups of workers that few tasks link to the rest: weakest cuts and articulation points of the interaction graph.
 
-The sign of a group's skills relative to the others rests on the tasks that both answered. Simulated with three answers
-per task, ten workers and a group of five, half of the groups of opposite sign: share of 100 crowds in which `rank-one`
-gets the sign wrong (`python benchmarks/tied_groups.py`).
+The sign of a group's skills relative to the others is determined by the tasks that both answered. The table has the
+share of 100 simulated crowds in which `rank-one` gets this sign wrong, with three answers per task, ten workers and a
+group of five, half of the groups of opposite sign (`python benchmarks/tied_groups.py`).
 
 | linking tasks | 2 | 5 | 10 | 20 | 35 | 50 | 75 | 100 |
 |---|---|---|---|---|---|---|---|---|
@@ -10,20 +10,20 @@ gets the sign wrong (`python benchmarks/tied_groups.py`).
 | by two | .24 | .12 | .11 | .06 | .02 | .02 | .00 | .00 |
 | by five | | .25 | .12 | .08 | .04 | .00 | .00 | .00 |
 
-So the number of tasks decides, whatever the number of workers who link, and from FEW_TIES on the risk is one or two in
-a hundred. Any half of a small crowd shares few tasks with the other half, so a group must also hang by one worker
-(an articulation point) or share at most a quarter of its tasks with the rest (a cut).
+So the risk depends on the number of tasks, and not on the number of workers who link; from MIN_SAFE_TIES on it is one
+or two in a hundred. In a small crowd any half shares few tasks with the other half, so a group is reported only if one
+worker links it (an articulation point) or if it shares at most a quarter of its tasks with the rest (a cut).
 
-**Cuts.** With weights N_ij, let A be the adjacency matrix scaled by its row sums. Its smallest eigenvalue is near -1
-(the smallest of the signless Laplacian, so scaled, close to 0) when a group is nearly bipartite: two sides that share
-many tasks with each other, and few within a side or with other workers; those few fix the scale of the group's skills.
-Its second eigenvalue is close to 1 when a group shares few tasks with all others; those few fix the sign of its skills.
-Each eigenvector ranks the workers, and the best cut along the ranking is the group [Ma20, Theorem 12, pert states
-the cost of a small eigenvalue].
+**Cuts.** With weights N_ij, let A be the adjacency matrix scaled by its row sums. Its smallest eigenvalue is close to
+-1 (and the smallest of the signless Laplacian with this scaling close to 0) if a group is nearly bipartite: two sides
+that share many tasks with each other, and few tasks within a side or with other workers; these few tasks determine the
+scale of the group's skills. Its second eigenvalue is close to 1 if a group shares few tasks with all others; these few
+tasks determine the sign of its skills. The eigenvector ranks the workers, and the group is the best cut along this
+ranking ([Ma20, Theorem 12, pert] states the cost of a small eigenvalue).
 
-**Articulation points.** Where removing one worker divides the crowd, the relative sign and scale of the two sides rest
-on that worker's answers. All such workers are found exactly, in linear time, from the blocks of the graph of workers
-and tasks.
+**Articulation points.** If removing one worker divides the crowd, the relative sign and scale of the two sides are
+determined only by that worker's answers. All such workers are found exactly, in linear time, from the blocks
+(biconnected components) of the graph of workers and tasks.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of, take
 from quorate.graph.laplacian import eigenvector, symmetric_table
 from quorate.graph.pairs import PairStats
 
-MIN_GROUP_WORKERS = 3  # the skills of fewer are not identified by their answers
+MIN_GROUP_WORKERS = 3  # the answers of fewer workers do not identify their skills
 
 
 @dataclass(frozen=True)
@@ -43,27 +43,27 @@ class Cut:
     """A group of workers, and the answer pairs that link it."""
 
     workers: BoolArray  # [workers of the component]: whether in the group
-    side: BoolArray  # whether on the first side, where it has two
-    holding: int  # answer pairs that link it: with the outside, and within a side
-    n_pairs: int  # all answer pairs of its workers
-    eigenvalue: float  # 1 ± the eigenvalue of A: zero without links
+    side: BoolArray  # [workers of the component]: whether on the first side, for a group of two sides
+    n_linking: int  # number of answer pairs that link it: with other workers and, with two sides, within a side
+    n_pairs: int  # number of all answer pairs of its workers
+    eigenvalue: float  # 1 - or 1 + the eigenvalue of A: zero without linking pairs
 
 
 def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: int | None = None) -> Cut | None:
-    """Return the group with the smallest share of linking answer pairs; None where there is none.
+    """Return the group with the smallest share of linking answer pairs along the ranking; None if there is none.
 
     Args:
-        pairs: of a connected component, over its own codes.
-        n_workers: of the component.
-        two_sided: search for a nearly bipartite group; else for one weakly linked to the rest.
-        anchor: the code of gold, if it is among them: the group is the one without it, else the smaller.
+        pairs: of a connected component, with codes from zero in this component.
+        n_workers: number of workers of the component.
+        two_sided: search for a nearly bipartite group; otherwise for one weakly linked to the rest.
+        anchor: the code of gold, if it is in the component: the group is the side without it, otherwise the smaller.
 
     >>> square = PairStats(*np.array([[0, 1, 2, 0, 0], [1, 2, 3, 3, 2], [60, 60, 60, 60, 1], [40, 40, 40, 40, 1]]))
     >>> cut = weakest_cut(square, 4, two_sided=True)
-    >>> cut.holding, cut.n_pairs, cut.side.tolist()
+    >>> cut.n_linking, cut.n_pairs, cut.side.tolist()
     (1, 241, [True, False, True, False])
     """
-    if len(pairs) == 0 or (not two_sided and n_workers < 2 * MIN_GROUP_WORKERS):  # a worker alone, or no two groups
+    if len(pairs) == 0 or (not two_sided and n_workers < 2 * MIN_GROUP_WORKERS):  # too few workers for a group
         return None
     weights = pairs.shared.astype(np.float64)
     degree = pairs.by_worker(n_workers, weights)
@@ -76,7 +76,9 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
     if two_sided:
         side = position > 0
         chosen = _best_prefix(pairs, np.argsort(-np.abs(position), kind="stable"), degree, side)
-        if not side[np.argmax(chosen)]:  # an eigenvector has no sign of its own: the first worker's side is the first
+        if not side[
+            np.argmax(chosen)
+        ]:  # the sign of an eigenvector is arbitrary: the first worker is on the first side
             side = ~side
         return _cut(pairs, chosen, side & chosen, max(1 + value, 0.0))
     chosen = _best_prefix(pairs, np.argsort(-position, kind="stable"), degree, None)
@@ -85,9 +87,9 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
 
 
 def _best_prefix(pairs: PairStats, order: IntArray, degree: FloatArray, side: BoolArray | None) -> BoolArray:
-    """Choose the prefix of the ranking with the smallest share of linking answer pairs.
+    """Return the prefix of the ranking with the smallest share of linking answer pairs, as a mask of workers.
 
-    An answer pair links a group if it leads out of it or, in a group of two sides, lies within one side. A group
+    An answer pair links a group if it is with a worker outside or, in a group of two sides, within one side. A group
     without sides and the rest need MIN_GROUP_WORKERS each.
     """
     n = len(order)
@@ -96,22 +98,22 @@ def _best_prefix(pairs: PairStats, order: IntArray, degree: FloatArray, side: Bo
     first = np.minimum(rank[pairs.i], rank[pairs.j])
     last = np.maximum(rank[pairs.i], rank[pairs.j])
     w = pairs.shared.astype(np.float64)
-    # With the workers up to rank k taken, a pair leads out while first <= k < last, and lies within from last on.
-    holding = np.cumsum(np.bincount(first, w, n) - np.bincount(last, w, n))
+    # For the prefix up to rank k, a pair is with a worker outside if first <= k < last, and inside if last <= k.
+    n_linking = np.cumsum(np.bincount(first, w, n) - np.bincount(last, w, n))
     volume = np.cumsum(degree[order])
     if side is None:
         volume = np.minimum(volume, volume[-1] - volume)
     else:
-        holding += 2 * np.cumsum(np.bincount(last, np.where(side[pairs.i] == side[pairs.j], w, 0.0), n))
-    least, most = (1, n) if side is not None else (MIN_GROUP_WORKERS - 1, n - MIN_GROUP_WORKERS)
-    share = holding / np.maximum(volume, 1e-9)
+        n_linking += 2 * np.cumsum(np.bincount(last, np.where(side[pairs.i] == side[pairs.j], w, 0.0), n))
+    low, high = (1, n) if side is not None else (MIN_GROUP_WORKERS - 1, n - MIN_GROUP_WORKERS)
+    share = n_linking / np.maximum(volume, 1e-9)
     chosen = np.zeros(n, dtype=bool)
-    chosen[order[: least + int(np.argmin(share[least:most])) + 1]] = True
+    chosen[order[: low + int(np.argmin(share[low:high])) + 1]] = True
     return chosen
 
 
 def _cut(pairs: PairStats, chosen: BoolArray, side: BoolArray | None, eigenvalue: float) -> Cut:
-    """Count the answer pairs of a group, and those that link it."""
+    """Return the cut of a group, with the numbers of its answer pairs and of those that link it."""
     i = pairs.i
     j = pairs.j
     n = pairs.shared
@@ -122,8 +124,8 @@ def _cut(pairs: PairStats, chosen: BoolArray, side: BoolArray | None, eigenvalue
     return Cut(chosen, np.zeros_like(chosen) if side is None else side, out + within, n_pairs, eigenvalue)
 
 
-MAX_GROUPS = 100  # reported, the largest first; each needs dozens of further answers
-MIN_CROWD_WORKERS = 5  # an articulation point, and two workers on either side
+MAX_GROUPS = 100  # that are reported, the largest first; each of them needs dozens of additional answers
+MIN_CROWD_WORKERS = 5  # an articulation point, and two workers on each side
 
 
 @dataclass(frozen=True)
@@ -131,29 +133,29 @@ class ArticulationPoint:
     """A group of workers that one worker links to the rest."""
 
     members: IntArray  # codes of workers
-    shared: int  # tasks that link it to the rest
-    by: int = -1  # the linking worker, if it is one
+    shared: int  # number of tasks that link it to the rest
+    by: int = -1  # the linking worker
 
 
 @dataclass(frozen=True)
 class _Tree:
-    """A spanning tree by breadth, numbered so that a subtree is a range: preorder[v] ... preorder[v] + size[v] - 1."""
+    """A breadth-first tree whose subtrees are ranges of the preorder: preorder[v] ... preorder[v] + size[v] - 1."""
 
-    parent: IntArray  # -1 for the root and for what it does not reach
+    parent: IntArray  # -1 for the root and for nodes that it does not reach
     levels: list[IntArray]  # nodes by their distance from the root
-    preorder: IntArray
-    size: IntArray
+    preorder: IntArray  # number of each node
+    size: IntArray  # number of nodes of each subtree
 
 
 def articulation_points(answers: Answers, most: int) -> list[ArticulationPoint]:
     """Return the groups that one worker links to the rest by fewer than ``most`` shared tasks, the largest first.
 
-    A group has at least two workers besides the articulation point; so has the rest. The group is the smaller side,
-    with the articulation point if it shares more tasks with the group than with the rest.
+    The group and the rest have at least two workers each besides the articulation point. The group is the smaller side,
+    with the articulation point if it shares at least as many tasks with the group as with the rest.
 
     Args:
         answers: who answered what; all workers with an answer are connected.
-        most: shared tasks that are enough.
+        most: groups with this number of shared tasks or more are left out.
 
     >>> import quorate
     >>> two = [(t, w) for t in range(9) for w in "abc"] + [(t, w) for t in range(9, 18) for w in "xyz"] + [(0, "x")]
@@ -168,28 +170,27 @@ def articulation_points(answers: Answers, most: int) -> list[ArticulationPoint]:
         return []
     tree = _spanning_tree(answers)
     block = _blocks(answers, tree)
-    # The workers below each node, by the numbers of the preorder.
+    # Number of workers in the subtree of each node.
     is_worker = np.zeros(n + answers.n_tasks, np.int64)
     reached = np.concatenate(tree.levels)
     is_worker[tree.preorder[reached[reached < n]]] = 1
     up_to = starts_of(is_worker)
     below = up_to[tree.preorder + tree.size] - up_to[tree.preorder]
-    # An articulation point is a worker v with a child in another block than its parent; the group is below that child.
+    # An articulation point is a worker v with a child in another block than its parent; the group is that subtree.
     child = reached[1:][tree.parent[reached[1:]] < n]
     v = tree.parent[child]
-    hangs = block[child] != block[v]
-    child = child[hangs]
-    v = v[hangs]
+    is_other_block = block[child] != block[v]
+    child = child[is_other_block]
+    v = v[is_other_block]
     key = v.astype(np.int64) * (n + answers.n_tasks) + block[child]
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     pieces = _thin_pieces(answers, most, v[first], np.bincount(group, below[child]), np.bincount(group))
     all_workers = np.flatnonzero(answers.per_worker)
-    by_members: dict[
-        tuple[int, ...], ArticulationPoint
-    ] = {}  # an articulation point at the root is found from either side
+    # An articulation point at the root is found from both sides.
+    by_members: dict[tuple[int, ...], ArticulationPoint] = {}
     for k, worker, inside, outside in pieces[:MAX_GROUPS]:
-        hanging = child[group == k] if k >= 0 else child[v == worker]
-        under = np.concatenate([_workers_below(tree, root, n) for root in hanging.tolist()])
+        subtree_roots = child[group == k] if k >= 0 else child[v == worker]
+        under = np.concatenate([_workers_below(tree, root, n) for root in subtree_roots.tolist()])
         rest = np.setdiff1d(all_workers, np.append(under, worker))
         piece, rest = (under, rest) if k >= 0 else (rest, under)
         point = _smaller_side(piece, rest, worker, inside, outside)
@@ -200,13 +201,14 @@ def articulation_points(answers: Answers, most: int) -> list[ArticulationPoint]:
 def _thin_pieces(
     answers: Answers, most: int, joint: IntArray, size: IntArray, inside: IntArray
 ) -> list[tuple[int, int, int, int]]:
-    """Return the pieces into which removing a worker divides the crowd, where few of its tasks link them.
+    """Return the pieces into which removing a worker divides the crowd, if few of its tasks link them to the rest.
 
-    Each is the number of the subtree below (-1: everything else), the worker, and its shared tasks on either side.
+    Each is a tuple: number of the subtree below (-1: all other workers), the worker, and its numbers of shared tasks
+    inside and outside of the piece.
     """
     compared = answers.by_worker(answers.per_task[answers.task] > 1).astype(np.int64)
     total = int((answers.per_worker > 0).sum()) - 1
-    sums = (size, inside * (size > 0))  # a task without other answers is below too, and links nobody
+    sums = (size, inside * (size > 0))  # a task without other answers is also a subtree, but links no worker
     under, tied = (np.bincount(joint, values, answers.n_workers).astype(np.int64) for values in sums)
     above = np.unique(joint[size > 0])
     number = np.concatenate([np.arange(len(joint)), np.full(len(above), -1)])
@@ -221,7 +223,7 @@ def _thin_pieces(
 
 
 def _smaller_side(piece: IntArray, rest: IntArray, joint: int, inside: int, outside: int) -> ArticulationPoint:
-    """Return the smaller side; the articulation point belongs to the side with which it shares more tasks."""
+    """Return the smaller side as the group, with the articulation point if it shares at least as many tasks with it."""
     group, n_inside, other = (piece, inside, outside) if len(piece) <= len(rest) else (rest, outside, inside)
     if n_inside >= other:
         return ArticulationPoint(np.sort(np.append(group, joint)), other, joint)
@@ -235,7 +237,7 @@ def _workers_below(tree: _Tree, node: int, n_workers: int) -> IntArray:
 
 
 def _spanning_tree(answers: Answers) -> _Tree:
-    """Return the breadth-first tree from the most active worker; nodes are workers, then tasks."""
+    """Return the breadth-first tree from the worker with most answers; nodes are workers, then tasks."""
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -250,16 +252,16 @@ def _spanning_tree(answers: Answers) -> _Tree:
     order = order.astype(np.int64)
     depth = np.zeros(nodes, np.int64)
     levels = [order[:1]]
-    at = 1
-    while at < len(order):  # breadth first: the children of a level follow it, in the order of their parents
+    start = 1
+    while start < len(order):  # breadth first: the children of a level follow it, in the order of their parents
         depth[levels[-1]] = len(levels)
-        stop = at + int(np.searchsorted(depth[parent[order[at:]]] != len(levels), True))
-        levels.append(order[at:stop])
-        at = stop
+        stop = start + int(np.searchsorted(depth[parent[order[start:]]] != len(levels), True))
+        levels.append(order[start:stop])
+        start = stop
     size = np.ones(nodes, np.int64)
     for level in reversed(levels[1:]):
         size += np.bincount(parent[level], size[level], nodes).astype(np.int64)
-    preorder = np.full(nodes, nodes)  # out of reach: after all others
+    preorder = np.full(nodes, nodes)  # nodes that are not reached come last
     preorder[order[0]] = 0
     for level in levels[1:]:
         offset = starts_of(size[level])[:-1]
@@ -269,16 +271,16 @@ def _spanning_tree(answers: Answers) -> _Tree:
 
 
 def _rank(keys: IntArray) -> IntArray:
-    """Count the runs of equal keys."""
+    """Return for each key the number of its run of equal keys, from zero."""
     return np.concatenate([[0], np.cumsum(keys[1:] != keys[:-1])])
 
 
 def _blocks(answers: Answers, tree: _Tree) -> IntArray:
     """Return the block of the link from each node to its parent, by Tarjan and Vishkin's rule.
 
-    Two links of the tree are in one block if a link outside the tree closes a cycle through both: it joins the two
-    nodes it ends in, where neither is above the other; and it joins a node's link to its parent's, where it leads from
-    the node's subtree to outside the parent's.
+    Two links of the tree are in one block if a link outside the tree closes a cycle through both. Such a link joins the
+    blocks of its two ends, if neither is an ancestor of the other; and it joins the block of a node to that of its
+    parent, if it leads from the node's subtree to a node outside the parent's subtree.
     """
     from scipy import sparse
     from scipy.sparse import csgraph
@@ -302,24 +304,24 @@ def _blocks(answers: Answers, tree: _Tree) -> IntArray:
         np.maximum.at(high, tree.parent[level], high[level])
     is_cross_edge = ~(_above(u, w, pre, size) | _above(w, u, pre, size))
     node = np.concatenate(tree.levels[2:]) if len(tree.levels) > 2 else np.zeros(0, np.int64)
-    over = tree.parent[node]
-    leaves = (low[node] < pre[over]) | (high[node] >= pre[over] + size[over])
-    i = np.concatenate([u[is_cross_edge], node[leaves]])
-    j = np.concatenate([w[is_cross_edge], over[leaves]])
+    parent = tree.parent[node]
+    leads_outside = (low[node] < pre[parent]) | (high[node] >= pre[parent] + size[parent])
+    i = np.concatenate([u[is_cross_edge], node[leads_outside]])
+    j = np.concatenate([w[is_cross_edge], parent[leads_outside]])
     graph = sparse.coo_array((np.ones(len(i), dtype=bool), (i, j)), shape=(nodes, nodes)).tocsr()
     block: IntArray = csgraph.connected_components(graph, directed=False)[1]
     return block.astype(np.int64)
 
 
 def _above(a: IntArray, b: IntArray, pre: IntArray, size: IntArray) -> BoolArray:
-    """Whether node a is an ancestor of node b, or b itself."""
+    """Return whether node a is an ancestor of node b, or b itself."""
     above: BoolArray = (pre[a] <= pre[b]) & (pre[b] < pre[a] + size[a])
     return above
 
 
-FEW_TIES = 50  # linking tasks from which on the sign is reliable, by the table above
-MAX_SHARED_TASKS = 0.25  # of a group's tasks; in 600 random crowds the weakest cut shared at least 0.27 of them
-MAX_SHARED_PAIRS = 0.1  # of a group's answer pairs, which are the better measure where few tasks have many answers
+MIN_SAFE_TIES = 50  # with this number of linking tasks the sign is reliable, by the table in the module docstring
+MAX_SHARED_TASKS = 0.25  # share of a group's tasks; in 600 random crowds the weakest cut shared at least 0.27 of them
+MAX_SHARED_PAIRS = 0.1  # share of a group's answer pairs, a better measure if few tasks have many answers
 
 
 @dataclass(frozen=True)
@@ -327,23 +329,23 @@ class LooseGroup:
     """A group of workers that few tasks link to the rest."""
 
     workers: IntArray  # codes; never that of gold
-    ties: int  # tasks that someone of the group and someone of the rest answered
-    n_tasks: int  # tasks that someone of the group answered, those included
-    by: int = -1  # the only worker of either side who links, if it is one
+    ties: int  # number of tasks that workers of the group and of the rest answered
+    n_tasks: int  # number of all tasks that workers of the group answered
+    by: int = -1  # the linking worker, if all ties are by one worker of a side
     exact: bool = True  # False: ties and n_tasks count answer pairs, of which a task has one or more
 
 
 def loose_groups(
     members: IntArray, pairs: PairStats | None, answers: Answers | None, *, anchor: int | None = None
 ) -> list[LooseGroup]:
-    """Return the weakly linked groups of a component: those linked by one worker, and the one of the weakest cut.
+    """Return the weakly linked groups of a component: those linked by one worker, and the group of the weakest cut.
 
     Args:
-        members: the component's workers, the code of gold among them if it belongs there.
-        pairs: of the component, coded by positions among the members; None: no search for a cut.
-        answers: of the component, coded likewise (`within`). None, where only counts are available: only the group of
-            the weakest cut, with its ties counted as answer pairs, so that fewer groups are found and none wrongly.
-        anchor: position of gold among the members: the groups are those without it, else the smaller side.
+        members: the component's workers, with the code of gold if it belongs to the component.
+        pairs: of the component, with positions in `members` as codes; None: no search for a cut.
+        answers: of the component, with the same codes (`within`). None if only counts are available: then only the
+            weakest cut is searched, with ties counted as answer pairs; fewer groups are found, but none wrongly.
+        anchor: position of gold in `members`: the groups are the sides without it, otherwise the smaller sides.
 
     >>> import quorate
     >>> from quorate.graph.pairs import pair_stats
@@ -356,14 +358,14 @@ def loose_groups(
     """
     groups: list[LooseGroup] = []
     if answers is not None and not (pairs is not None and _has_two_hubs(pairs, len(members))):
-        for point in articulation_points(answers, FEW_TIES):
+        for point in articulation_points(answers, MIN_SAFE_TIES):
             inside = point.members
-            if anchor is not None and anchor in inside:  # the group is the side without gold
+            if anchor is not None and anchor in inside:  # report the side without gold
                 inside = np.setdiff1d(np.arange(len(members)), inside)
-            groups.append(LooseGroup(inside, point.shared, tying_tasks(answers, inside)[1], point.by))
+            groups.append(LooseGroup(inside, point.shared, count_linking_tasks(answers, inside)[1], point.by))
     cut = weakest_cut(pairs, len(members), two_sided=False, anchor=anchor) if pairs is not None else None
     # The articulation point may be on either side of the same division.
-    if cut is not None and all(_apart(cut.workers, group.workers) > 1 for group in groups):
+    if cut is not None and all(_n_different_workers(cut.workers, group.workers) > 1 for group in groups):
         groups += _of_cut(cut, answers)
     groups.sort(key=lambda group: (-len(group.workers), group.workers.tolist()))
     return [
@@ -373,7 +375,7 @@ def loose_groups(
 
 
 def _has_two_hubs(pairs: PairStats, n_workers: int) -> bool:
-    """Whether two workers each share tasks with all others: then removing any one worker leaves the rest connected."""
+    """Return whether two workers share tasks with all others, so that no single worker is an articulation point."""
     n_peers = np.bincount(np.concatenate([pairs.i, pairs.j]), minlength=n_workers)
     return int((n_peers == n_workers - 1).sum()) >= 2
 
@@ -381,14 +383,14 @@ def _has_two_hubs(pairs: PairStats, n_workers: int) -> bool:
 def _of_cut(cut: Cut, answers: Answers | None) -> list[LooseGroup]:
     inside = np.flatnonzero(cut.workers)
     if answers is None:
-        return [LooseGroup(inside, cut.holding, cut.n_pairs, exact=False)] if held_by_few(cut) else []
-    ties, n_tasks = tying_tasks(answers, inside)
-    is_group = ties <= MAX_SHARED_TASKS * n_tasks or cut.holding <= MAX_SHARED_PAIRS * cut.n_pairs
-    return [LooseGroup(inside, ties, n_tasks)] if is_group and ties < FEW_TIES else []
+        return [LooseGroup(inside, cut.n_linking, cut.n_pairs, exact=False)] if has_few_links(cut) else []
+    ties, n_tasks = count_linking_tasks(answers, inside)
+    is_group = ties <= MAX_SHARED_TASKS * n_tasks or cut.n_linking <= MAX_SHARED_PAIRS * cut.n_pairs
+    return [LooseGroup(inside, ties, n_tasks)] if is_group and ties < MIN_SAFE_TIES else []
 
 
 def within(crowd: Answers, positions: IntArray, members: IntArray) -> Answers:
-    """Keep the answers and tasks of one component, workers coded by their positions among the members.
+    """Return the answers and tasks of one component, with positions in `members` as codes of workers.
 
     Args:
         crowd: who answered what.
@@ -411,21 +413,21 @@ def within(crowd: Answers, positions: IntArray, members: IntArray) -> Answers:
     )
 
 
-def held_by_few(cut: Cut) -> bool:
-    """Whether so few answer pairs link a group that its sign is unreliable.
+def has_few_links(cut: Cut) -> bool:
+    """Return whether so few answer pairs link a group that its sign is unreliable.
 
-    >>> held_by_few(Cut(np.ones(4, dtype=bool), np.array([True, True, False, False]), 1, 241, 0.01))
+    >>> has_few_links(Cut(np.ones(4, dtype=bool), np.array([True, True, False, False]), 1, 241, 0.01))
     True
     """
-    return cut.holding < FEW_TIES and cut.holding <= MAX_SHARED_PAIRS * cut.n_pairs
+    return cut.n_linking < MIN_SAFE_TIES and cut.n_linking <= MAX_SHARED_PAIRS * cut.n_pairs
 
 
-def tying_tasks(answers: Answers, workers: IntArray) -> tuple[int, int]:
-    """Count the tasks that both these workers and others answered, and all tasks that these answered.
+def count_linking_tasks(answers: Answers, workers: IntArray) -> tuple[int, int]:
+    """Return the number of tasks that both these workers and others answered, and of all that these workers answered.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2, 3], "worker": list("abab"), "label": list("xyxx")})
-    >>> tying_tasks(answers, np.array([0]))
+    >>> count_linking_tasks(answers, np.array([0]))
     (1, 2)
     """
     inside: BoolArray = np.zeros(answers.n_workers, dtype=bool)
@@ -434,7 +436,7 @@ def tying_tasks(answers: Answers, workers: IntArray) -> tuple[int, int]:
     return int(((n > 0) & (n < answers.per_task)).sum()), int((n > 0).sum())
 
 
-def _apart(one: BoolArray, other: IntArray) -> int:
-    """Count the workers by whom two divisions of a component differ, whichever side each names."""
-    unlike = len(np.setxor1d(np.flatnonzero(one), other))
-    return min(unlike, len(one) - unlike)
+def _n_different_workers(one: BoolArray, other: IntArray) -> int:
+    """Return the number of workers by which two divisions of a component differ, given one side of each division."""
+    n_different = len(np.setxor1d(np.flatnonzero(one), other))
+    return min(n_different, len(one) - n_different)

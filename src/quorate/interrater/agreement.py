@@ -1,4 +1,4 @@
-"""Inter-annotator agreement: coefficients overall, by class, of each worker with the rest, and by group."""
+"""Inter-annotator agreement: coefficients overall, by class, of each worker with the other workers, and by group."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ from quorate.interrater.coefficients import (
     WORDS,
     Coefficient,
     as_dict,
-    beside,
     rows_of,
+    with_coefficients,
 )
 from quorate.interrater.intraclass import Intraclass, intraclass_of
 from quorate.interrater.sums import AgreementSums, Scale, count_answers, sum_over_groups
@@ -48,12 +48,12 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class WorkerAgreement:
-    """How each worker agrees with the others who answered the same tasks; NaN where there are none."""
+    """How each worker agrees with the others who answered the same tasks; NaN if there are none."""
 
-    shared: FloatArray  # tasks that someone else answered, too
-    alike: FloatArray  # how often another worker gave the same answer there
-    kappa: FloatArray  # the same, above chance agreement under the worker's and the crowd's response bias
-    low: FloatArray
+    shared: FloatArray  # number of the worker's tasks that other workers answered, too
+    alike: FloatArray  # share of the other workers' answers to them that equal the worker's
+    kappa: FloatArray  # this share above agreement by chance, with the worker's and the crowd's response bias
+    low: FloatArray  # interval of kappa
     high: FloatArray
 
 
@@ -65,18 +65,18 @@ class Agreement(Shown):
     scale: str
     level: float
     overall: dict[str, Coefficient]
-    by_group: tuple[dict[str, Coefficient], ...]  # within each group of workers, where they have any
+    by_group: tuple[dict[str, Coefficient], ...]  # within each group of workers, if they have groups
     sums: AgreementSums  # over groups of tasks
-    weights: FloatArray  # of those, at random, for the intervals
+    weights: FloatArray  # random weights of these groups, for the intervals
 
     @cached_property
     def by_worker(self) -> WorkerAgreement:
-        """How each worker agrees with the rest; computed when first asked for."""
+        """How each worker agrees with the other workers; computed on first use."""
         return against_rest(self.answers, self.level)
 
     @cached_property
     def n_paired(self) -> int:
-        """Tasks with two answers or more; tasks with one answer are not used."""
+        """Number of tasks with two answers or more; tasks with one answer are not used."""
         return int((self.answers.per_task > 1).sum())
 
     @cached_property
@@ -89,14 +89,14 @@ class Agreement(Shown):
 
     @cached_property
     def by_class(self) -> tuple[dict[str, Coefficient], ...]:
-        """The coefficients of each class against all others; computed when first used."""
+        """The coefficients of each class against all others; computed on first use."""
         return tuple(classes_with_intervals(self.sums, self.weights, level=self.level))
 
     @cached_property
     def classes(self) -> Table:
         """One row per class, against all others: label, answers, and each coefficient with its interval."""
         given_to = np.bincount(self.answers.label, minlength=self.answers.n_classes)
-        return beside({"label": self.answers.classes, "n_answers": given_to}, self.by_class)
+        return with_coefficients({"label": self.answers.classes, "n_answers": given_to}, self.by_class)
 
     @cached_property
     def groups(self) -> Table:
@@ -104,18 +104,18 @@ class Agreement(Shown):
         group = self.answers.group
         names = self.answers.group_names
         if group is None or names is None:
-            return beside({"group": pa.nulls(0, pa.string())}, ())
+            return with_coefficients({"group": pa.nulls(0, pa.string())}, ())
         member = np.where(group < 0, len(names), group)
         columns = {
             "group": names,
             "n_workers": np.bincount(member, minlength=len(names))[: len(names)],
             "n_answers": np.bincount(member[self.answers.worker], minlength=len(names))[: len(names)],
         }
-        return beside(columns, self.by_group)
+        return with_coefficients(columns, self.by_group)
 
     @cached_property
     def workers(self) -> Table:
-        """One row per worker: worker, n_shared, percent_agreement with the rest, kappa and its interval."""
+        """One row per worker: worker, n_shared, percent_agreement with the others, kappa and its interval."""
         by_worker = self.by_worker
         columns: dict[str, Any] = {"worker": self.answers.worker_names, "n_shared": by_worker.shared.astype(np.int64)}
         for name in ("alike", "kappa", "low", "high"):
@@ -146,7 +146,7 @@ class Agreement(Shown):
         }
 
     def brief(self) -> dict[str, Any]:
-        """Return the coefficients of all answers alone, as JSON has them."""
+        """Return only the coefficients of all answers, for JSON."""
         return {"scale": self.scale, "level": self.level, **as_dict(self.overall)}
 
     def line(self) -> str:
@@ -189,7 +189,7 @@ class Agreement(Shown):
         return f"{WORDS[name]} ({self.scale})" if name == ALPHA else WORDS[name]
 
     def summary(self) -> str:
-        """State every coefficient with its interval."""
+        """Return a text with every coefficient and its interval."""
         return "\n".join(self.lines())
 
     def _tables(self) -> tuple[Table, ...]:
@@ -210,17 +210,17 @@ def agreement(
 ) -> Agreement:
     """Compute inter-annotator agreement: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2, percent agreement.
 
-    The cost is linear in the answers. Intervals are those of the Bayesian bootstrap over tasks with one unseen task
-    added, on which workers may agree or differ, so that unanimous tasks do not make agreement certain. Those of single
-    workers are the bootstrap's own limit, the infinitesimal jackknife, with the same task added.
+    The time is linear in the answers. Intervals are those of the Bayesian bootstrap over tasks with one unseen task
+    added, on which workers may agree or differ, so that the interval is not a point if all tasks are unanimous. The
+    intervals of single workers use the limit of the bootstrap, the infinitesimal jackknife, also with an unseen task.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
-        scale: ``nominal``: answers are equal or not; ``ordinal``: classes have an order; ``interval``: they are
-            numbers. It concerns Krippendorff's alpha, and adds Gwet's AC2; ``interval`` adds the intraclass
-            correlations for absolute agreement and for consistency.
-        ranked: every class from lowest to highest, for a scale with an order (``--classes`` on the command line);
-            numbers need none.
+        scale: ``nominal``: answers are equal or different; ``ordinal``: classes have an order; ``interval``: classes
+            are numbers. The last two change Krippendorff's alpha and add Gwet's AC2; ``interval`` also adds the
+            intraclass correlations for absolute agreement and for consistency.
+        ranked: all classes from lowest to highest, for an ordinal scale (``--classes`` on the command line); not needed
+            for numbers.
         level: level of the intervals.
         draws: number of bootstrap draws.
         seed: seed of the bootstrap.
@@ -255,15 +255,15 @@ def agreement(
 
 
 def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scale | None:
-    """Find where the classes lie; None where they are only alike or not.
+    """Return the positions of the classes on the scale; None for a nominal scale.
 
     Args:
         scale: one of `SCALES`.
-        classes: their names.
-        order: every class, from lowest to highest.
+        classes: names of the classes.
+        order: all classes, from lowest to highest.
 
     Raises:
-        OptionError: they have no order, or are no numbers; or the order does not name them all.
+        OptionError: the classes have no order or are not numbers, or the order does not name each class once.
 
     >>> scale_of("ordinal", pa.array(["high", "low"]), ["low", "high"]).places.tolist()
     [1.0, 0.0]
@@ -288,20 +288,20 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
                 "(--classes a,b,c)"
             )
         return Scale(ranked=True, places=np.argsort(np.argsort(numbers)).astype(np.float64))
-    place = {str(name): rank for rank, name in enumerate(order)}
-    missing = [name for name in names if str(name) not in place]
-    if missing or len(place) != len(names):
+    rank_of = {str(name): rank for rank, name in enumerate(order)}
+    missing = [name for name in names if str(name) not in rank_of]
+    if missing or len(rank_of) != len(names):
         what = f"{listing(missing)} is not in it" if missing else "it has other classes, or one class twice"
         raise OptionError(f"The order must have each of the classes {listing(names, 12)} once: {what}")
-    return Scale(ranked=True, places=np.array([float(place[str(name)]) for name in names]))
+    return Scale(ranked=True, places=np.array([float(rank_of[str(name)]) for name in names]))
 
 
 def against_rest(answers: Answers, level: float = LEVEL) -> WorkerAgreement:
     """Compare each worker with all others who answered the same tasks.
 
-    Chance is what the worker's own answers and those of all workers to tasks with several answers would give if they
-    had nothing to do with each other. The lower end of an interval has one more task, on which nobody agrees with the
-    worker, the upper end one on which all do, as in `quorate.interrater.bootstrap`.
+    Agreement by chance is that of the worker's answers with independent answers of all workers to tasks with several
+    answers. For the lower end of an interval, one task is added on which no other worker agrees with the worker; for
+    the upper end, one on which all agree, as in `quorate.interrater.bootstrap`.
 
     Args:
         answers: who answered what.
@@ -322,7 +322,7 @@ def against_rest(answers: Answers, level: float = LEVEL) -> WorkerAgreement:
         observed = agreed_sum / n
         expected = chance_sum / n
         kappa = np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
-        unseen = np.array([0.0, 1.0])  # how many of the others agree on one more task
+        unseen = np.array([0.0, 1.0])  # share of the others that agrees on the added task
         agreed = (agreed_sum + unseen[:, None]) / (n + 1)
         centre = (agreed - expected) / (1 - expected)
         (squares,) = blocks.sum(_squared_changes, class_share, agreed, expected, centre)
@@ -336,7 +336,7 @@ def against_rest(answers: Answers, level: float = LEVEL) -> WorkerAgreement:
 
 
 def _paired_labels(blocks: Iterable[Block]) -> Sums:
-    """Count the answers of each class to tasks with several answers."""
+    """Return the number of answers of each class to tasks with several answers."""
     sums: list[Sums] = []
     for block in blocks:
         shared, _ = _with_others(block)
@@ -345,7 +345,7 @@ def _paired_labels(blocks: Iterable[Block]) -> Sums:
 
 
 def _with_others(block: Block) -> tuple[Answers, FloatArray]:
-    """Return the answers of a block to tasks with several, and which share of the others agrees with each."""
+    """Return the answers of a block to tasks with several answers, and the share of the others that equals each."""
     part = answers_in(block)
     is_shared = part.per_task > 1
     shared = part if is_shared.all() else part.where(is_shared[part.task])
@@ -353,7 +353,7 @@ def _with_others(block: Block) -> tuple[Answers, FloatArray]:
 
 
 def _agreement_sums(blocks: Iterable[Block], class_share: FloatArray) -> Sums:
-    """Sum over the shared tasks of each worker: one, the share of the others that agrees, and that expected."""
+    """Return sums over the shared tasks of each worker: of one, of the share of others that agrees, and of chance."""
     sums: list[Sums] = []
     for block in blocks:
         shared, alike = _with_others(block)
@@ -365,7 +365,7 @@ def _agreement_sums(blocks: Iterable[Block], class_share: FloatArray) -> Sums:
 def _squared_changes(
     blocks: Iterable[Block], class_share: FloatArray, agreed: FloatArray, expected: FloatArray, centre: FloatArray
 ) -> Sums:
-    """Sum the squared changes of kappa with one task more: the jackknife needs no draws."""
+    """Return the sums of the squared changes of kappa by single tasks, for the jackknife."""
     sums: list[Sums] = []
     for block in blocks:
         shared, alike = _with_others(block)
@@ -380,6 +380,6 @@ def _squared_changes(
 
 
 def _numbers(classes: pa.Array) -> FloatArray | None:
-    """Return the classes as numbers; None where one is none."""
+    """Return the classes as numbers; None if a class is not a number."""
     numbers = numbers_in(classes.cast(pa.int8()) if pa.types.is_boolean(classes.type) else classes)
     return None if np.isnan(numbers).any() else numbers

@@ -1,6 +1,6 @@
 """Krippendorff's alpha (nominal) over blocks of any backend; the calibration law of panels of models depends on it.
 
-`quorate.interrater.coefficients` has it for every scale with intervals, for answers in memory.
+For answers in memory, `quorate.interrater.coefficients` has alpha for all scales and with intervals.
 """
 
 from quorate.blocks.block import Blocks
@@ -8,7 +8,7 @@ from quorate.blocks.kernels import coincidences
 
 
 def krippendorff_alpha(blocks: Blocks) -> float:
-    """Return Krippendorff's alpha (nominal) of all answers; 0 where it is not defined.
+    """Return Krippendorff's alpha (nominal) of all answers; 0 if it is not defined.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of

@@ -1,9 +1,10 @@
 """Intervals of coefficients of agreement, by the Bayesian bootstrap [Rubin81]: tasks are weighted at random.
 
-A bootstrap has only tasks like those of the sample, so that unanimous tasks would make agreement certain. So one task
-that was not seen is added with a weight as random as theirs, wherever it moves the end of the interval the furthest:
-the imprecise Dirichlet process of prior strength one [Walley96], [Benavoli15]. For the agreement of two workers that is
-the interval of Clopper and Pearson; the added task is one of n+1, so that in large samples it is the bootstrap's own.
+A bootstrap contains only tasks of the sample, so its interval would be a point if all tasks are unanimous. So one
+unseen task is added, with a random weight like the others, and for each end of the interval the unseen task is used
+that moves it furthest: the imprecise Dirichlet process of prior strength one [Walley96], [Benavoli15]. For the
+agreement of two workers this is the interval of Clopper and Pearson. The unseen task is one of n + 1, so for large
+samples the interval is that of the bootstrap.
 """
 
 from itertools import combinations
@@ -14,22 +15,22 @@ from quorate.arrays import FloatArray, runs
 from quorate.interrater.coefficients import Coefficient, Values, by_class, overall
 from quorate.interrater.sums import AgreementSums, Scale
 
-DRAWS = 1000  # of the bootstrap: their own noise moves the end of an interval by a tenth of a standard error
-MIN_PAIRED_TASKS = 5  # tasks with two answers, below which a bootstrap is unreliable, and no interval is stated
+DRAWS = 1000  # of the bootstrap: their noise moves the end of an interval by a tenth of a standard error
+MIN_PAIRED_TASKS = 5  # with fewer tasks of two answers or more, a bootstrap is unreliable, and no interval is stated
 MAX_DRAW_TABLE = 1 << 22  # entries of a table of draws × classes
-MAX_CLASSES_WITH_INTERVALS = 2_000  # of more, those given most: each class takes half a millisecond
+MAX_CLASSES_WITH_INTERVALS = 2_000  # the most frequent classes; each takes half a millisecond
 
 
 def extreme_tasks(sums: AgreementSums, scale: Scale | None = None) -> AgreementSums:
-    """Return the tasks that move coefficients the most, one per row: unanimous ones, and splits between two classes.
+    """Return the tasks that move coefficients most, one per row: unanimous tasks, and splits between two classes.
 
-    Coefficients fall the most with a split between frequent classes, or between the ends of a scale, and rise the most
-    with a unanimous task of a rare class (AC1: of a frequent one). So the two most frequent classes, the rarest and
-    the ends of the scale are enough. The tasks have as many answers as others have on average.
+    A split between frequent classes, or between the ends of a scale, lowers coefficients most; a unanimous task of a
+    rare class (for AC1, of a frequent one) raises them most. So the two most frequent classes, the rarest class and the
+    ends of the scale are enough. The tasks have the mean number of answers of tasks with two answers or more.
 
     Args:
-        sums: over groups of tasks, two answers to a task among them.
-        scale: None where classes are only alike or not.
+        sums: over groups of tasks; at least one task has two answers.
+        scale: None if classes are only equal or different.
 
     >>> import quorate
     >>> from quorate.interrater.sums import count_answers, sum_over_groups
@@ -44,7 +45,7 @@ def extreme_tasks(sums: AgreementSums, scale: Scale | None = None) -> AgreementS
     if scale is not None:
         chosen |= {int(np.argmin(scale.places)), int(np.argmax(scale.places))}
     classes = sorted(chosen)
-    # Of one class alone, the split is between it and classes that nobody gave.
+    # With one class only, the split is between it and classes that no worker gave.
     splits = list(combinations(classes, 2)) or [(classes[0], classes[0])]
     pairs = np.array([(c, c) for c in classes] + splits)
     is_split = np.arange(len(pairs)) >= len(classes)
@@ -69,10 +70,10 @@ def extreme_tasks(sums: AgreementSums, scale: Scale | None = None) -> AgreementS
 
 
 def extreme_tasks_of_class(sums: AgreementSums) -> AgreementSums:
-    """Return the tasks that move the coefficients of one class against all others the most, alike for every class.
+    """Return the tasks that move the coefficients of one class against all others most; they are equal for all classes.
 
-    They are unanimous in the class, unanimous in another, and split between the two; the tables have one column, which
-    stands for whichever class is looked at.
+    They are unanimous in the class, unanimous in another class, and split between the two. The tables have one column,
+    for the class that is compared with all others.
 
     >>> import quorate
     >>> from quorate.interrater.sums import count_answers, sum_over_groups
@@ -89,9 +90,9 @@ def extreme_tasks_of_class(sums: AgreementSums) -> AgreementSums:
 
 
 def random_weights(sums: AgreementSums, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """Weigh groups of tasks at random, and in the last column a task that was not seen; one row a draw.
+    """Return random weights, draws × (groups of tasks, and one unseen task).
 
-    The weights of a row are Dirichlet's, times their number. There is no row where tasks are too few.
+    The weights of a row have a Dirichlet distribution, times their number. With too few tasks there are no rows.
 
     >>> import quorate
     >>> from quorate.interrater.sums import count_answers, sum_over_groups
@@ -109,12 +110,12 @@ def random_weights(sums: AgreementSums, rng: np.random.Generator, draws: int = D
 def with_intervals(
     sums: AgreementSums, scale: Scale | None, weights: FloatArray, *, level: float
 ) -> dict[str, Coefficient]:
-    """Compute every coefficient, and its interval.
+    """Return every coefficient with its interval.
 
     Args:
         sums: over groups of tasks.
-        scale: where classes lie; None where they are only alike or not.
-        weights: by `random_weights`.
+        scale: positions of the classes; None if they are only equal or different.
+        weights: from `random_weights`.
         level: level of the intervals.
 
     >>> import quorate
@@ -125,7 +126,7 @@ def with_intervals(
     True
     """
     values = overall(sums.of(np.ones((1, len(sums.paired)))), scale)
-    resampled: list[list[Values]] = []  # by run of draws, then by added task
+    resampled: list[list[Values]] = []  # by batch of draws, then by added task
     if len(weights):
         added = extreme_tasks(sums, scale)
         for run in runs(len(weights), sums.answers.shape[1], MAX_DRAW_TABLE):
@@ -141,11 +142,11 @@ def with_intervals(
 
 
 def classes_with_intervals(sums: AgreementSums, weights: FloatArray, *, level: float) -> list[dict[str, Coefficient]]:
-    """Compute the coefficients of each class; with intervals, of very many classes for those given most.
+    """Return the coefficients of each class, with intervals for at most MAX_CLASSES_WITH_INTERVALS frequent classes.
 
     Args:
         sums: over groups of tasks.
-        weights: by `random_weights`.
+        weights: from `random_weights`.
         level: level of the intervals.
 
     >>> import quorate
@@ -160,9 +161,9 @@ def classes_with_intervals(sums: AgreementSums, weights: FloatArray, *, level: f
     point = sums.of(np.ones((1, len(sums.paired))))
     values = by_class(point)
     ends = {name: np.full((2, m), np.nan) for name in values}
-    most = np.sort(np.argsort(-point.answers[0], kind="stable")[:MAX_CLASSES_WITH_INTERVALS])
-    for run in runs(len(most) if len(weights) else 0, len(weights), MAX_DRAW_TABLE):
-        classes = most[run]
+    most_frequent = np.sort(np.argsort(-point.answers[0], kind="stable")[:MAX_CLASSES_WITH_INTERVALS])
+    for run in runs(len(most_frequent) if len(weights) else 0, len(weights), MAX_DRAW_TABLE):
+        classes = most_frequent[run]
         weighted = (sums if len(classes) == m else sums.only(classes)).of(weights[:, :-1])
         added = extreme_tasks_of_class(sums)
         total = (weights[:, :-1] @ n + weights[:, -1] * sums.answers_of_paired_task)[:, None]
@@ -170,19 +171,20 @@ def classes_with_intervals(sums: AgreementSums, weights: FloatArray, *, level: f
             by_class(weighted.with_task(added, k, weights[:, -1]), total) for k in range(len(added.paired))
         ]  # fmt: skip
         for name, value in values.items():
-            cut = [_ends([draw[name]], level, (len(classes),)) for draw in by_task]
-            ends[name][:, classes] = _widest(cut, value[0, classes])
+            ends_by_task = [_ends([draw[name]], level, (len(classes),)) for draw in by_task]
+            ends[name][:, classes] = _widest(ends_by_task, value[0, classes])
     return [{name: _coefficient(value[0, c], *ends[name][:, c]) for name, value in values.items()} for c in range(m)]
 
 
 def _ends(resampled: list[FloatArray], level: float, shape: tuple[int, ...]) -> FloatArray:
-    """Cut the resampled values at both ends; a draw in which a coefficient is not defined does not count."""
+    """Return both quantiles of the resampled values; draws in which a coefficient is not defined are left out."""
     ends = np.full((2, *shape), np.nan)
     if resampled:
         values = np.sort(np.concatenate(resampled), axis=0)  # NaN comes last
         n_defined = (~np.isnan(values)).sum(axis=0)
         tail = (1 - level) / 2
-        # Those with as many draws together: `np.nanquantile` goes class by class, and of thousands takes seconds.
+        # Classes with an equal number of defined draws are computed together: `np.nanquantile` loops over classes,
+        # which takes seconds for thousands of them.
         for n in np.unique(n_defined[n_defined > 0]).tolist():
             has_n = n_defined == n
             ends[:, has_n] = np.quantile(values[:n, has_n], [tail, 1 - tail], axis=0)
@@ -190,7 +192,7 @@ def _ends(resampled: list[FloatArray], level: float, shape: tuple[int, ...]) -> 
 
 
 def _widest(ends: list[FloatArray], value: FloatArray) -> FloatArray:
-    """Return the lowest and the highest end over all added tasks, the estimate inside; NaN where it is not defined."""
+    """Return the lowest and the highest end over all added tasks, extended to the estimate; NaN if not defined."""
     if not ends:
         return np.full((2, *np.shape(value)), np.nan)
     low = np.fmin.reduce([low for low, _ in ends])

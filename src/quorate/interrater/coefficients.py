@@ -1,11 +1,12 @@
 """Coefficients of agreement: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2, percent agreement.
 
-All compare how often two answers to a task differ with how often they would by chance, and differ in what chance is.
-Krippendorff's alpha pairs all answers at random; Fleiss' kappa does the same by shares, and counts every task alike;
-Gwet's AC1 takes chance to be rare where one class prevails [Krippendorff19], [Fleiss71], [Gwet08].
+All compare how often two answers to a task differ with how often they would differ by chance; they define chance
+differently. Krippendorff's alpha pairs all answers at random; Fleiss' kappa does the same with shares, so that all
+tasks have equal weight; Gwet's AC1 assumes that agreement by chance is rare if one class prevails [Krippendorff19],
+[Fleiss71], [Gwet08].
 
-They are functions of the sums over tasks in `quorate.interrater.sums`. `quorate.interrater.bootstrap` has their
-intervals.
+They are functions of the sums over tasks in `quorate.interrater.sums`. Their intervals are in
+`quorate.interrater.bootstrap`.
 """
 
 from collections.abc import Sequence
@@ -31,20 +32,20 @@ WORDS = {
     PERCENT: "percent agreement",
     SPECIFIC: "specific agreement",
 }
-MIN_CHANCE_DISAGREEMENT = 1e-12  # a chance of differing below this is none
+MIN_CHANCE_DISAGREEMENT = 1e-12  # a smaller disagreement by chance is rounding, and the coefficient not defined
 Values: TypeAlias = dict[str, FloatArray]
 
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A coefficient with its interval; None where it is not defined."""
+    """A coefficient with its interval; None if not defined."""
 
     value: float | None
     low: float | None
     high: float | None
 
     def to_dict(self) -> dict[str, float | None]:
-        """Return it as JSON has it."""
+        """Return the value and its interval for JSON."""
         return {"value": self.value, "low": self.low, "high": self.high}
 
     def __str__(self) -> str:
@@ -54,7 +55,7 @@ class Coefficient:
 
 
 def overall(sums: AgreementSums, scale: Scale | None = None) -> Values:
-    """Compute every coefficient; one value for each row of the sums.
+    """Return every coefficient by name, with one value for each row of the sums.
 
     >>> import quorate
     >>> from quorate.interrater.sums import count_answers, sum_over_groups
@@ -71,27 +72,27 @@ def overall(sums: AgreementSums, scale: Scale | None = None) -> Values:
     else:
         observed = sums.squared_distance
         chance = 2 * (n * sums.place_squared - sums.place**2)
-    alike = 1 - _ratio(sums.unlike_share.sum(axis=-1), sums.paired)
+    agreement = 1 - _ratio(sums.unlike_share.sum(axis=-1), sums.paired)
     pi = sums.share / np.maximum(sums.answered, 1)[..., None]
-    mixed = (pi * (1 - pi)).sum(axis=-1)  # the chance that two answers at random differ
+    differs_by_chance = (pi * (1 - pi)).sum(axis=-1)  # probability that two random answers differ
     values = {
         ALPHA: 1 - _ratio((n - 1) * observed, chance),
-        KAPPA: 1 - _ratio(1 - alike, mixed),
-        AC1: 1 - _ratio(1 - alike, 1 - mixed / (m - 1) if m > 1 else mixed),
-        PERCENT: alike,
+        KAPPA: 1 - _ratio(1 - agreement, differs_by_chance),
+        AC1: 1 - _ratio(1 - agreement, 1 - differs_by_chance / (m - 1) if m > 1 else differs_by_chance),
+        PERCENT: agreement,
     }
     if scale is not None:
-        by_chance = scale.gwet_total * mixed / max(m * (m - 1), 1)
+        by_chance = scale.gwet_total * differs_by_chance / max(m * (m - 1), 1)
         values[AC2] = 1 - _ratio(_ratio(sums.gwet_distance, sums.paired), 1 - by_chance)
     return values
 
 
 def by_class(sums: AgreementSums, total: FloatArray | None = None) -> Values:
-    """Compute the coefficients of each class against all others taken together; one row for each row of the sums.
+    """Return the coefficients of each class against all others as one class; rows of the sums × classes.
 
     Args:
         sums: of all classes, or of some.
-        total: the answers of all classes, a column, where the sums are of some.
+        total: numbers of answers of all classes, as a column, if the sums are of some classes.
 
     >>> import quorate
     >>> from quorate.interrater.sums import count_answers, sum_over_groups
@@ -101,20 +102,20 @@ def by_class(sums: AgreementSums, total: FloatArray | None = None) -> Values:
     [[-0.333, -0.333]]
     """
     n = sums.answers.sum(axis=-1, keepdims=True) if total is None else total
-    alike = 1 - _ratio(2 * sums.unlike_share, sums.paired[..., None])
+    agreement = 1 - _ratio(2 * sums.unlike_share, sums.paired[..., None])
     pi = sums.share / np.maximum(sums.answered, 1)[..., None]
-    mixed = 2 * pi * (1 - pi)
+    differs_by_chance = 2 * pi * (1 - pi)
     return {
         ALPHA: 1 - _ratio((n - 1) * sums.unlike, sums.answers * (n - sums.answers)),
-        KAPPA: 1 - _ratio(1 - alike, mixed),
-        AC1: 1 - _ratio(1 - alike, 1 - mixed),
-        PERCENT: alike,
+        KAPPA: 1 - _ratio(1 - agreement, differs_by_chance),
+        AC1: 1 - _ratio(1 - agreement, 1 - differs_by_chance),
+        PERCENT: agreement,
         SPECIFIC: 1 - _ratio(sums.unlike, sums.answers),
     }
 
 
 def _ratio(part: FloatArray, total: FloatArray) -> FloatArray:
-    """Divide; NaN where nothing can differ by chance."""
+    """Return part / total; NaN where no answers can differ by chance."""
     part, total = np.broadcast_arrays(part, total)
     share: FloatArray = np.divide(
         part, total, out=np.full(part.shape, np.nan), where=np.abs(total) > MIN_CHANCE_DISAGREEMENT
@@ -123,7 +124,7 @@ def _ratio(part: FloatArray, total: FloatArray) -> FloatArray:
 
 
 def as_dict(coefficients: dict[str, Coefficient]) -> dict[str, Any]:
-    """Return coefficients by their names, as JSON has them.
+    """Return coefficients by their names, for JSON.
 
     >>> as_dict({"gwet_ac1": Coefficient(0.5, 0.4, 0.6)})
     {'gwet_ac1': {'value': 0.5, 'low': 0.4, 'high': 0.6}}
@@ -132,7 +133,7 @@ def as_dict(coefficients: dict[str, Coefficient]) -> dict[str, Any]:
 
 
 def rows_of(table: Table, coefficients: Sequence[dict[str, Coefficient]]) -> list[dict[str, Any]]:
-    """Return the first columns of a table, and the coefficients as objects.
+    """Return the rows of a table for JSON: its label, group and counts, and the coefficients as objects.
 
     >>> rows_of(Table(table_of({"n_answers": np.array([3])})), [{"gwet_ac1": Coefficient(0.5, None, None)}])
     [{'n_answers': 3, 'gwet_ac1': {'value': 0.5, 'low': None, 'high': None}}]
@@ -144,10 +145,10 @@ def rows_of(table: Table, coefficients: Sequence[dict[str, Coefficient]]) -> lis
     ]
 
 
-def beside(columns: dict[str, Any], coefficients: Sequence[dict[str, Coefficient]]) -> Table:
-    """Put coefficients beside what they are of: each with two columns for its interval.
+def with_coefficients(columns: dict[str, Any], coefficients: Sequence[dict[str, Coefficient]]) -> Table:
+    """Return a table of the columns and, for each coefficient, columns for its value and its interval.
 
-    >>> beside({"n_answers": np.array([3])}, [{"gwet_ac1": Coefficient(0.5, 0.4, None)}]).to_pylist()
+    >>> with_coefficients({"n_answers": np.array([3])}, [{"gwet_ac1": Coefficient(0.5, 0.4, None)}]).to_pylist()
     [{'n_answers': 3, 'gwet_ac1': 0.5, 'gwet_ac1_low': 0.4, 'gwet_ac1_high': None}]
     """
     columns = dict(columns)

@@ -1,4 +1,4 @@
-"""Intraclass correlations of numeric answers, also unbalanced: variance components by Henderson's method I."""
+"""Intraclass correlations of numeric answers, also for unbalanced designs, by Henderson's method I."""
 
 from dataclasses import dataclass
 
@@ -15,10 +15,10 @@ class Intraclass:
 
     agreement: float | None
     consistency: float | None
-    k: float  # answers per task, mean
+    k: float  # mean number of answers per task
 
     def to_dict(self) -> dict[str, float | None]:
-        """Return the four figures and k."""
+        """Return the four coefficients and k."""
         return {
             "agreement": self.agreement,
             "agreement_of_mean": spearman_brown(self.agreement, self.k),
@@ -28,7 +28,7 @@ class Intraclass:
         }
 
     def lines(self) -> list[str]:
-        """Describe them in two lines."""
+        """Return two lines of text, on agreement and on consistency."""
         named = (
             ("absolute agreement of one rater, ICC(A,1)", self.agreement),
             ("consistency of one rater, biases removed, ICC(C,1)", self.consistency),
@@ -43,7 +43,7 @@ class Intraclass:
 
 
 def intraclass_of(task: IntArray, worker: IntArray, y: FloatArray) -> Intraclass:
-    """Intraclass correlations of answers, from variance components of task, rater and residual.
+    """Return the intraclass correlations of answers, from the variance components of task, rater and residual.
 
     >>> result = intraclass_of(np.repeat([0, 1, 2], 2), np.tile([0, 1], 3), np.array([1.0, 2, 3, 4, 6, 7]))
     >>> round(result.consistency, 6), round(result.agreement, 6)
@@ -70,7 +70,7 @@ def intraclass_of(task: IntArray, worker: IntArray, y: FloatArray) -> Intraclass
 
 
 def spearman_brown(one: float | None, k: float) -> float | None:
-    """Reliability of the mean of k from that of one.
+    """Return the reliability of the mean of k raters from the reliability of one.
 
     >>> round(spearman_brown(0.5, 2), 3)
     0.667
@@ -91,7 +91,7 @@ def variance_components(
     task_answers_square: float,
     n_tasks: int,
 ) -> tuple[float, float, float] | None:
-    """Variances of task, rater and residual by Henderson's method I, which is the analysis of variance if balanced.
+    """Return the variances of task, rater and residual by Henderson's method I; if balanced, analysis of variance.
 
     Args:
         total_square: Σ y² over the answers; y has mean 0.
@@ -101,9 +101,9 @@ def variance_components(
         rater_cells: Σ_t n_tw² of each rater.
         task_cells: Σ_t Σ_w n_tw²/n_t.
         task_answers_square: Σ_t n_t².
-        n_tasks: of tasks.
+        n_tasks: number of tasks.
 
-    Returns None where the design does not separate them.
+    Returns None if the design does not separate the variances.
     """
     answered = rater_answers > 0
     n = rater_answers.sum()
@@ -130,7 +130,7 @@ def variance_components(
 
 
 def intraclass(components: tuple[float, float, float] | None) -> tuple[float | None, float | None]:
-    """Agreement and consistency of one rater; None where the components are not determined.
+    """Return agreement and consistency of one rater; None where the components do not determine them.
 
     >>> intraclass((2.0, 1.0, 1.0))
     (0.5, 0.6666666666666666)
@@ -138,7 +138,7 @@ def intraclass(components: tuple[float, float, float] | None) -> tuple[float | N
     if components is None:
         return None, None
     task, rater, rest = components
-    if rest < ROUNDING * (abs(task) + abs(rater)):  # no residual, or a negative estimate of none
+    if rest < ROUNDING * (abs(task) + abs(rater)):  # zero up to rounding, or a negative estimate
         rest = 0.0
     if task + rest <= 0:
         return None, None

@@ -1,8 +1,8 @@
-"""Sums over tasks of which every coefficient of agreement is a function.
+"""Sums over tasks, of which all coefficients of agreement are functions.
 
-A task that r workers answered, n_c of them with class c, has r·(r-1) ordered pairs of answers; n_c·(r-n_c) of them are
-c and another class. So the cost is linear in the answers, for any number of workers per task. The sums are kept for
-groups of tasks, formed at random, which the bootstrap draws from.
+A task with r answers, n_c of them of class c, has r·(r-1) ordered pairs of answers; in n_c·(r-n_c) of them the first is
+c and the second another class. So the time is linear in the answers, for any number of workers per task. The sums are
+computed for random groups of tasks, which the bootstrap weights.
 """
 
 from dataclasses import dataclass, replace
@@ -14,38 +14,38 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.sampling import hash_ids, order_by_hash
 
-MAX_GROUPS = 2000  # of tasks: a bootstrap over so many sums has a standard error that is exact to within 2 %
-MIN_GROUPS = 100  # where classes are very many
+MAX_GROUPS = 2000  # of tasks: a bootstrap over this number of sums has a standard error that is exact to within 2 %
+MIN_GROUPS = 100  # even with very many classes
 MAX_GROUP_TABLE = 1 << 23  # entries of a table of groups × classes
-MAX_DENSE_ENTRIES = 1 << 20  # of such a table, up to which it is always dense
-MAX_DENSE_ENTRIES_PER_CELL = 8  # of a larger table, for each task and class with an answer, above which it is sparse
-MAX_WEIGHT_TABLE_CLASSES = 1_000  # up to which Gwet's weights of every two classes are kept
+MAX_DENSE_ENTRIES = 1 << 20  # a table of groups × classes with up to this number of entries is always dense
+MAX_DENSE_ENTRIES_PER_CELL = 8  # a larger table with more entries per cell (task and class with an answer) is sparse
+MAX_WEIGHT_TABLE_CLASSES = 1_000  # up to this, a table of Gwet's weights of all pairs of classes is made
 SMALLEST_FLOAT = np.finfo(np.float64).tiny
 BY_CLASS = ("answers", "unlike", "share", "unlike_share")  # sums that have a column per class
 
 
 @dataclass(frozen=True)
 class AnswerCounts:
-    """How many workers gave a task a class, wherever one did; ordered by task, then by class."""
+    """Number of answers of each cell (task and class with an answer); ordered by task, then by class."""
 
-    task: IntArray
-    label: IntArray
-    n: FloatArray  # workers who gave it
-    answered: IntArray  # r: answers of each task
-    rank: IntArray  # of each task in an order that is as good as random, and the same in whatever order rows come
+    task: IntArray  # [cells]
+    label: IntArray  # [cells]
+    n: FloatArray  # [cells]: number of answers
+    answered: IntArray  # [tasks]: r, number of answers
+    rank: IntArray  # [tasks]: rank in a pseudo-random order, which does not depend on the order of the rows
 
     @cached_property
     def r(self) -> FloatArray:
-        """Answers of each cell's task."""
+        """Number of answers of each cell's task."""
         return self.answered[self.task].astype(np.float64)
 
     def by_task(self, values: FloatArray) -> FloatArray:
-        """Sum a value of each cell over each task."""
+        """Return the sums over each task of a value per cell."""
         return np.bincount(self.task, values, len(self.answered)).astype(np.float64, copy=False)
 
 
 def count_answers(answers: Answers) -> AnswerCounts:
-    """Count who gave what, without a table of tasks × classes where that would be much larger than the answers.
+    """Return the answer counts, without a table of tasks × classes if it would be much larger than the answers.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xyyx")})
@@ -63,30 +63,30 @@ def count_answers(answers: Answers) -> AnswerCounts:
 class AgreementSums:
     """Sums over groups of tasks (rows); the columns of the first four are classes.
 
-    One row, or a weighted sum of rows, are sums of the same kind: `of` returns weighted sums.
+    `of` returns weighted sums of the rows, which are sums of the same kind.
     """
 
     answers: FloatArray  # answers to tasks that have two answers or more
-    unlike: FloatArray  # n_c·(r-n_c)/(r-1): pairs that join c and something else, each answer counted once
-    share: FloatArray  # n_c/r, over all tasks that were answered
+    unlike: FloatArray  # n_c·(r-n_c)/(r-1): pairs of c with another class, weighted such that each answer counts once
+    share: FloatArray  # n_c/r, over all tasks with an answer
     unlike_share: FloatArray  # n_c·(r-n_c)/(r·(r-1))
-    answered: FloatArray  # tasks with an answer; shape (groups,)
-    paired: FloatArray  # tasks with two or more
-    squared_distance: FloatArray  # of the pairs of a task, over (r-1), on a scale where classes have places
-    gwet_distance: FloatArray  # Gwet's disagreement of those pairs on that scale, over r·(r-1)
-    place: FloatArray  # sum over the answers counted in `answers`
-    place_squared: FloatArray
+    answered: FloatArray  # number of tasks with an answer; shape (groups,)
+    paired: FloatArray  # number of tasks with two answers or more
+    squared_distance: FloatArray  # of the pairs of a task, over (r-1), on a scale on which classes have positions
+    gwet_distance: FloatArray  # Gwet's disagreement of these pairs on this scale, over r·(r-1)
+    place: FloatArray  # sum of the positions of the answers counted in `answers`
+    place_squared: FloatArray  # sum of their squares
 
     def of(self, weights: FloatArray) -> "AgreementSums":
-        """Weigh the groups: draws × groups gives one row a draw."""
+        """Return weighted sums of the groups, one row per draw; weights: draws × groups."""
         return AgreementSums(*(weights @ getattr(self, name) for name in self.__dataclass_fields__))
 
     def only(self, classes: IntArray) -> "AgreementSums":
-        """Keep some classes; the sums over all of them stay."""
+        """Return the sums of some classes; the sums over all classes stay unchanged."""
         return replace(self, **{name: getattr(self, name)[:, classes] for name in BY_CLASS})
 
     def with_task(self, tasks: "AgreementSums", row: int, weights: FloatArray) -> "AgreementSums":
-        """Add one task, a row of ``tasks``, to each row, with a weight for each row."""
+        """Return the sums with one task, a row of ``tasks``, added to each row, with one weight per row."""
         added = {}
         for name in self.__dataclass_fields__:
             weight = weights[:, None] if name in BY_CLASS else weights
@@ -101,35 +101,35 @@ class AgreementSums:
 
 @dataclass(frozen=True)
 class Scale:
-    """Where classes lie, on a scale on which some are further apart than others."""
+    """Positions of the classes on an ordinal or interval scale."""
 
-    ranked: bool  # ordinal: only their order counts; otherwise interval: their values do
+    ranked: bool  # True: ordinal, only the order of the classes is used; False: interval, their values are used
     places: FloatArray  # ranks from 0, or values
 
     @cached_property
     def gwet_total(self) -> float:
-        """The sum of Gwet's weights; of many classes from sums over their order, without a table of every two."""
+        """The sum of Gwet's weights; for many classes computed from sums, without a table of all pairs of classes."""
         if len(self.places) <= MAX_WEIGHT_TABLE_CLASSES:
             return float(self.gwet.sum())
-        at = np.sort(self.places - self.places.mean())
+        position = np.sort(self.places - self.places.mean())
         m = len(self.places)
-        squared = 2 * (m * (at @ at) - at.sum() ** 2)
-        widest = float(at[-1] - at[0])
+        squared = 2 * (m * (position @ position) - position.sum() ** 2)
+        widest = float(position[-1] - position[0])
         if self.ranked:
-            squared += 2 * float((2 * np.arange(m) - m + 1) @ at)  # |i - j| over every two
+            squared += 2 * float((2 * np.arange(m) - m + 1) @ position)  # sum of |i - j| over all pairs
             widest += 1
-        return float(m**2 - squared / max((at[-1] - at[0]) * widest, SMALLEST_FLOAT))
+        return float(m**2 - squared / max((position[-1] - position[0]) * widest, SMALLEST_FLOAT))
 
     @cached_property
     def gwet(self) -> FloatArray:
-        """Gwet's weights of every two classes: ordinal ones by ranks, quadratic ones by values."""
+        """Gwet's weights of all pairs of classes: ordinal weights by ranks, or quadratic weights by values."""
         distance = np.abs(self.places[:, None] - self.places)
         squared = distance * (distance + 1) if self.ranked else distance**2
         weights: FloatArray = 1 - squared / max(squared.max(initial=0.0), SMALLEST_FLOAT)
         return weights
 
     def gwet_disagreement(self, first: IntArray, second: IntArray) -> FloatArray:
-        """One minus Gwet's weight of pairs of classes."""
+        """Return one minus Gwet's weight for pairs of classes."""
 
         def squared(distance: FloatArray) -> FloatArray:
             return distance * (distance + 1) if self.ranked else distance**2
@@ -141,7 +141,7 @@ class Scale:
         return disagreement
 
     def spread(self, answers: FloatArray) -> FloatArray:
-        """Return the places by which Krippendorff measures: values, or the middle of each class among all answers."""
+        """Return Krippendorff's positions of the classes: values, or mean ranks of their answers, scaled to [0, 1]."""
         if not self.ranked:
             return self.places
         order = np.argsort(self.places, kind="stable")
@@ -152,12 +152,12 @@ class Scale:
 
 
 def sum_over_groups(counts: AnswerCounts, n_classes: int, scale: Scale | None = None) -> AgreementSums:
-    """Sum over groups of tasks, dealt by a hash of their ids; every task is a group of its own where there are few.
+    """Return sums over groups of tasks, formed by a hash of their ids; with few tasks, each task is a group.
 
     Args:
-        counts: who gave what.
+        counts: answer counts.
         n_classes: M.
-        scale: None where classes are only alike or not.
+        scale: None if classes are only equal or different.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xyyx")})
@@ -176,7 +176,7 @@ def sum_over_groups(counts: AnswerCounts, n_classes: int, scale: Scale | None = 
     paired = np.where(is_paired, n, 0.0)
     unlike = np.where(is_paired, n * (r - n) / np.maximum(r - 1, 1), 0.0)
 
-    # Where classes are many, most groups have few of them: a sparse table is multiplied by the draws sooner.
+    # With many classes, most groups have few of them: the product of the draws with a sparse table is faster.
     is_sparse = n_groups * n_classes > max(MAX_DENSE_ENTRIES, MAX_DENSE_ENTRIES_PER_CELL * len(entry))
 
     def table(values: FloatArray) -> FloatArray:
@@ -209,12 +209,12 @@ def sum_over_groups(counts: AnswerCounts, n_classes: int, scale: Scale | None = 
 
 
 def distances(counts: AnswerCounts, scale: Scale, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return for each task how far its answers lie apart: Krippendorff's squared distance, and Gwet's disagreement.
+    """Return for each task the distances of its answers: Krippendorff's squared distance, and Gwet's disagreement.
 
     Args:
-        counts: who gave what.
-        scale: where classes lie.
-        spread: where they lie for Krippendorff.
+        counts: answer counts.
+        scale: positions of the classes.
+        spread: Krippendorff's positions of the classes.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": list("ab"), "label": [1, 3]})
@@ -226,7 +226,7 @@ def distances(counts: AnswerCounts, scale: Scale, spread: FloatArray) -> tuple[F
     pairs = np.maximum(r - 1, 1)
     is_paired = r > 1
     squared = _squared(counts, scale.places[counts.label])
-    if scale.ranked:  # the sum of |i-j| over pairs needs each task's cells in the order of the ranks
+    if scale.ranked:  # for the sum of |i-j| over pairs, the cells of each task are sorted by rank
         order = np.lexsort([scale.places[counts.label], counts.task])
         rank = scale.places[counts.label][order]
         task = counts.task[order]
@@ -241,14 +241,14 @@ def distances(counts: AnswerCounts, scale: Scale, spread: FloatArray) -> tuple[F
 
 
 def _squared(counts: AnswerCounts, value: FloatArray) -> FloatArray:
-    """Sum the squared distance over ordered pairs of answers of each task."""
+    """Return the sum of squared distances over the ordered pairs of answers of each task."""
     first, second = (counts.by_task(counts.n * value**k) for k in (1, 2))
     total: FloatArray = 2 * np.maximum(counts.answered * second - first**2, 0.0)
     return total
 
 
 def _before(values: FloatArray, task: IntArray) -> FloatArray:
-    """Sum over the earlier cells of the same task."""
+    """Return for each cell the sum over the earlier cells of its task."""
     running = np.cumsum(values) - values
     starts = np.flatnonzero(np.diff(task, prepend=-1))
     sums: FloatArray = running - np.repeat(running[starts], np.diff(np.append(starts, len(task))))

@@ -1,15 +1,15 @@
-"""Informative grades and abstentions: their likelihood given the class, added to the score of the classes.
+"""Informative grades and abstentions: their likelihood given the class, added to the scores of the classes.
 
-With s the symbol that worker w gives, c the class that s stands for and k the truth,
-P(s | k) = P(answers or abstains | k) · P(c | k) · P(s | c, k): a confusion matrix of symbols × classes that need not be
-square. Every model of the answers has the middle factor; this file has the other two. A worker's factors are shrunk
-toward the crowd's, and the crowd's toward independence of k. A factor is used only if a likelihood-ratio test rejects
-independence, so that abstaining at random changes no label.
+Let s be the symbol (grade or abstention) that worker w gives, c the class that s stands for, and k the true class. Then
+P(s | k) = P(answers or abstains | k) · P(c | k) · P(s | c, k) is a confusion matrix of symbols × classes, which need
+not be square. Every model of the answers contains the middle factor; this module adds the other two. A worker's factors
+are shrunk toward the crowd's, and the crowd's toward independence of k. A factor is used only if a likelihood-ratio
+test rejects independence, so that abstaining at random changes no label.
 
-The class proportions stay those of the classes alone (`prior_preserving_shift`): symbols decide which tasks are of a
-class, not how many. The exception are symbols of a task that are correlated only through its class; then they may
-change the proportions too. Where they are correlated within a class (some tasks of a class are nearer the boundary
-than others), their sum would overstate the evidence, always in the same direction.
+The expected class proportions stay those without symbols (`prior_preserving_shift`): symbols change which tasks have a
+class, not how many. Symbols of a task that are correlated only through its class may change the proportions, too. If
+they are correlated within a class (some tasks of a class are nearer to the boundary than others), their sum would
+overstate the evidence, always in the same direction.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,21 +21,22 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.blocks.worker_rows import rows_at
-from quorate.models.confusion import most_entries
+from quorate.models.confusion import max_entries
 from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 from quorate.models.scorer import MatrixScorer, Scorer
 from quorate.statistics import is_significant
 from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
 
-TEST_LEVEL = 0.01  # probability that independent symbols are used, over the crowd and over its workers
+# Probability that symbols that do not depend on the class are used: one test for the crowd, and one over its workers.
+TEST_LEVEL = 0.01
 
 
 def symbol_log_probabilities(counts: FloatArray, kind_of_symbol: IntArray) -> FloatArray | None:
-    """Return log P(symbol | kind, class) of each worker; None where no symbol depends on the class.
+    """Return log P(symbol | kind, class), workers × symbols × classes; None if no symbol depends on the class.
 
     Args:
-        counts: expected rows, workers × symbols × classes.
-        kind_of_symbol: symbols of one kind are alternatives to each other; unused symbols are left out.
+        counts: expected counts, workers × symbols × classes.
+        kind_of_symbol: kind of each symbol; a worker chooses among the symbols of one kind.
 
     The largest entry over the classes is zero.
 
@@ -62,14 +63,13 @@ def symbol_log_probabilities(counts: FloatArray, kind_of_symbol: IntArray) -> Fl
 def _log_probabilities_of_kind(counts: FloatArray) -> FloatArray | None:
     """Return `symbol_log_probabilities` of symbols of one kind."""
     n_symbols = counts.shape[1]
-    strength = MIN_PRIOR_STRENGTH * n_symbols / 2  # pseudo-rows; MIN_PRIOR_STRENGTH is for two symbols
+    strength = MIN_PRIOR_STRENGTH * n_symbols / 2  # in pseudo-answers; MIN_PRIOR_STRENGTH is for two symbols
     symbol_counts = counts.sum(axis=2)
     by_class = counts.sum(axis=1)
     total = np.maximum(symbol_counts.sum(axis=1), FLOOR)
     bias = (symbol_counts + strength * add_one_proportions(symbol_counts.sum(axis=0))) / (total + strength)[:, None]
-    independent = np.einsum(
-        "ws,wk->wsk", symbol_counts / total[:, None], by_class
-    )  # expected if the class has no influence
+    # expected counts if the class has no influence
+    independent = np.einsum("ws,wk->wsk", symbol_counts / total[:, None], by_class)
     crowd = counts.sum(axis=0)
     crowd_independent = independent.sum(axis=0)
     ratio = np.ones_like(crowd)
@@ -96,24 +96,24 @@ def _departs(counts: FloatArray, expected: FloatArray, level: float) -> BoolArra
     return is_significant(statistic, freedom, level)
 
 
-MAX_SHIFT_STEPS = 60
-SHIFT_TOLERANCE = 1e-6  # length of the last Newton step; the next would be about its square
-MAX_SLOPE_RATIO = 0.5  # slope after a step over the slope before it, above which the step is halved
-MIN_RELATIVE_SLOPE = 1e-12  # of a direction, over the largest: a shift of all classes changes nothing
-# Intraclass correlation of a task's symbol scores, given its class, from which on the class proportions are kept in
-# full. It is about 1/10 in panels of similar judges, where grades may change the proportions, and about 1/3 in
+MAX_SHIFT_STEPS = 60  # Newton steps
+SHIFT_TOLERANCE = 1e-6  # length of the last Newton step; the next one would be about its square
+MAX_SLOPE_RATIO = 0.5  # of the slopes after and before a step; if it is greater, the step is halved
+MIN_RELATIVE_SLOPE = 1e-12  # relative to the largest; an equal shift of all classes has slope zero
+# Intraclass correlation of a task's symbol scores, given its class, above which the class proportions are fully
+# preserved. It is about 1/10 in panels of similar judges, where grades may change the proportions, and about 1/3 in
 # simulated crowds of ordered classes, where they mislead. Thresholds from 1/5 to 1/2 have about the same error.
 FULL_CORRECTION_CORRELATION = 1 / 3
 
 
 def prior_preserving_shift(expected_totals: Callable[[FloatArray], Sums], before: FloatArray) -> FloatArray:
-    """Return the shift of the class scores that keeps the expected number of tasks of each class.
+    """Return the shift of the class scores that preserves the expected number of tasks of each class.
 
-    Without it an error in the symbol probabilities would move all doubtful tasks in the same direction.
+    Without it an error in the symbol probabilities would move all doubtful tasks toward the same class.
 
     Args:
-        expected_totals: shift -> expected number of tasks of each class, and its derivative by the shift.
-        before: the number of tasks that each class shall have.
+        expected_totals: shift -> expected number of tasks of each class, and its derivative with respect to the shift.
+        before: required number of tasks of each class.
 
     The expected number is the gradient of a convex function of the shift, so damped Newton steps converge.
 
@@ -139,7 +139,7 @@ def prior_preserving_shift(expected_totals: Callable[[FloatArray], Sums], before
 
 
 def totals_and_slope(scores: FloatArray, tempering: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the expected number of tasks of each class, and its derivative by a shift of the class scores.
+    """Return the expected number of tasks of each class, and its derivative with respect to a shift of the scores.
 
     >>> [sums.tolist() for sums in totals_and_slope(np.zeros((4, 2)), np.ones((4, 1)))]
     [[2.0, 2.0], [[1.0, -1.0], [-1.0, 1.0]]]
@@ -150,7 +150,7 @@ def totals_and_slope(scores: FloatArray, tempering: FloatArray) -> tuple[FloatAr
 
 
 def several_workers_grade(counts: FloatArray, class_of_symbol: IntArray) -> bool:
-    """Whether more than one worker uses several grades for a class: correlation within a task needs two of them.
+    """Return whether more than one worker uses several grades for a class, which a correlation within tasks needs.
 
     Args:
         counts: of the symbols, workers × symbols × classes.
@@ -175,8 +175,9 @@ def within_task_sums(task: IntArray, scores: FloatArray, posterior: FloatArray) 
         scores: of each symbol, symbols × classes.
         posterior: of the tasks, tasks × classes.
 
-    Returns, each by class: the products of every two symbol scores of a task, divided by the number of other symbols
-    there; the squares; the number of symbols; and their sums, classes × classes. A task of one symbol does not count.
+    Returns, for each class: the products of the scores of every two symbols of a task, divided by the number of other
+    symbols there; the squares of the scores; the number of symbols; and the sums of the scores, classes × classes.
+    Tasks with one symbol are left out.
 
     >>> sums = within_task_sums(np.array([0, 0]), np.array([[0.0, 2.0], [0.0, 4.0]]), np.array([[0.0, 1.0]]))
     >>> [sum_.tolist() for sum_ in sums]
@@ -192,7 +193,7 @@ def within_task_sums(task: IntArray, scores: FloatArray, posterior: FloatArray) 
 
 
 def within_task_correlation(products: FloatArray, squares: FloatArray, n: FloatArray, sums: FloatArray) -> float:
-    """Return the intraclass correlation of the symbol scores of a task, given its class; from `within_task_sums`.
+    """Return the intraclass correlation of the symbol scores of a task, given its class, from `within_task_sums`.
 
     >>> scores = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 3.0], [0.0, 3.0]])
     >>> posterior = np.array([[0.0, 1.0]] * 2)
@@ -209,10 +210,10 @@ def within_task_correlation(products: FloatArray, squares: FloatArray, n: FloatA
 class ClassModel(MatrixScorer):
     """Parameters of the posterior given the classes alone: log confusion matrices, log class prior, tempering."""
 
-    rho: FloatArray | float  # correlation of errors; or the design-effect factor of each task, where in memory
+    rho: FloatArray | float  # correlation of errors; or, for answers in memory, the tempering factor of each task
 
     def tempering(self, block: Block) -> FloatArray:
-        """Return the design-effect factor of each of a block's tasks, as a column."""
+        """Return the tempering factor of each task of a block (1 / design effect), as a column."""
         if isinstance(self.rho, np.ndarray):
             return self.rho[block.tasks][:, None]
         tempering: FloatArray = 1 / (1 + self.rho * np.maximum(block.per_task - 1.0, 0.0))
@@ -221,7 +222,7 @@ class ClassModel(MatrixScorer):
 
 @dataclass(frozen=True)
 class SymbolModel:
-    """Log-likelihood of each symbol of each worker given the class, relative to its class alone; worker-sized.
+    """Log-likelihood of each symbol of each worker given the true class, in addition to that of the symbol's class.
 
     >>> symbols = SymbolModel(np.array([[[0.0, -2.0], [-3.0, 0.0]]]), np.zeros(2))
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), 1, 2, symbol=np.array([1]))
@@ -233,13 +234,13 @@ class SymbolModel:
     shift: FloatArray  # [classes], by `prior_preserving_shift`
 
     def symbol_scores(self, block: Block) -> tuple[IntArray, FloatArray]:
-        """Return the task of each symbol in a block, and its score of each class."""
+        """Return the task of each symbol in a block, and its scores, symbols × classes."""
         n_symbols, m = self.logs.shape[1:]
         task, cell = _rows(block, n_symbols)
         return task, self.logs.reshape(-1, m)[cell]
 
     def added(self, block: Block) -> FloatArray:
-        """Return the sum that is added to the scores of a block's tasks, tasks × classes."""
+        """Return what the symbols add to the scores of a block's tasks, tasks × classes."""
         task, scores = self.symbol_scores(block)
         sums = [np.bincount(task, column, block.n_tasks) for column in scores.T]
         added: FloatArray = np.stack(sums, axis=1) + self.shift
@@ -247,11 +248,11 @@ class SymbolModel:
 
 
 def fit_symbols(answers: Answered, model: ClassModel) -> SymbolModel | None:
-    """Fit the likelihood of grades and abstentions given the class; None where they do not depend on it.
+    """Fit the likelihood of grades and abstentions given the class; None if they do not depend on it.
 
     Args:
         answers: of all tasks, with their symbols.
-        model: of the classes. Each row is counted by the posterior of its task without that row.
+        model: of the classes. Each symbol is weighted by the posterior of its task without its own answer.
 
     >>> import quorate
     >>> table = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x", "unsure", "y", "y"]}
@@ -264,18 +265,18 @@ def fit_symbols(answers: Answered, model: ClassModel) -> SymbolModel | None:
         return None
     m = blocks.n_classes
     n_entries = blocks.n_workers * len(class_of_symbol) * blocks.n_classes
-    if n_entries > most_entries(blocks.n_answers):  # too many for a matrix per worker
+    if n_entries > max_entries(blocks.n_answers):  # too many for a matrix per worker
         return None
     counts, before = blocks.sum(expected_symbol_counts, model, len(class_of_symbol))
     counts = counts.reshape(blocks.n_workers, -1, m)
     logs = _symbol_logs(counts, class_of_symbol)
     if logs is None:
         return None
-    correction = 1.0  # how far the class proportions are kept
+    correction = 1.0  # share of the shift that is used
     unbalanced = SymbolModel(logs, np.zeros(m))
     if several_workers_grade(counts, class_of_symbol):
-        # Untempered: a tempered posterior leaves some mass on every other class of a certain task; where grades make
-        # such tasks more certain, the shift would give that mass to the doubtful tasks.
+        # Without tempering: a tempered posterior of a certain task leaves some mass on the other classes; if grades
+        # make such tasks more certain, the shift would move that mass to the doubtful tasks.
         model = replace(model, rho=0.0)
         before, *sums = blocks.sum(_within_task_sums_of_blocks, model, unbalanced)
         correction = min(within_task_correlation(*sums) / FULL_CORRECTION_CORRELATION, 1.0)
@@ -307,7 +308,7 @@ def _within_task_sums_of_blocks(blocks: Iterable[Block], model: ClassModel, symb
 
 
 def _rows(block: Block, n_symbols: int) -> tuple[IntArray, IntArray]:
-    """Return the task of each symbol in a block and worker·n_symbols + symbol; answers come before abstentions."""
+    """Return the task of each symbol in a block, and worker·n_symbols + symbol; answers come before abstentions."""
     task = np.repeat(np.arange(block.n_tasks), block.per_task)
     cell = block.worker[block.answers].astype(np.int64) * n_symbols + block.symbols(n_symbols)
     if block.abstentions is None:
@@ -320,7 +321,9 @@ def _rows(block: Block, n_symbols: int) -> tuple[IntArray, IntArray]:
 
 
 def expected_symbol_counts(blocks: Iterable[Block], model: ClassModel, n_symbols: int) -> Sums:
-    """Count symbols by the posterior of their task without that row, workers·symbols × classes; and tasks by class.
+    """Return expected counts of symbols (workers·symbols × classes) and expected tasks of each class.
+
+    The weight of a symbol is the posterior of its task without its own answer.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> model = ClassModel(np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2), 0.0)
@@ -342,7 +345,7 @@ def expected_symbol_counts(blocks: Iterable[Block], model: ClassModel, n_symbols
         scores_without_row[: inside.stop - inside.start] -= rows_at(model.log_theta, row)
         posterior_without_row = softmax(scores_without_row * tempering[task])
         for column, weight in zip(counts, posterior_without_row.T, strict=True):
-            if len(cell) < len(column):  # bincount would form a table of all cells
+            if len(cell) < len(column):  # bincount would make a table of all cells
                 np.add.at(column, cell, weight)
             else:
                 column += np.bincount(cell, weight, len(column))
@@ -364,7 +367,7 @@ def _symbol_logs(counts: FloatArray, class_of_symbol: IntArray) -> FloatArray | 
 
 @dataclass(frozen=True)
 class WithSymbols:
-    """A `Scorer` of classes, with what grades and abstentions add to its scores."""
+    """A `Scorer` whose scores are those of a model of the classes, plus those of grades and abstentions."""
 
     model: Scorer
     symbols: SymbolModel
@@ -381,5 +384,5 @@ class WithSymbols:
         return WithSymbols(self.model.renamed(new_class), symbols)
 
     def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "WithSymbols":
-        """Return it with the model of the classes refitted."""
+        """Return the model with the model of the classes refitted."""
         return replace(self, model=self.model.refit(blocks, posterior))

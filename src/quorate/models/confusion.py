@@ -1,9 +1,10 @@
 """Partially pooled confusion matrices: each worker's matrix is shrunk toward the crowd's, by the method of moments.
 
-theta_w = (K_w + s P_w), normalised by column, where K_w holds the expected counts of worker w (answer × class), P_w is
-the pooled matrix P with its error mass scaled by the worker's error rate relative to the mean, and s is the Dirichlet
-concentration: the excess similarity of two answers of one worker to one class over that of P. Where matrices would be
-too many or too thinly filled, each worker has one error rate instead, shrunk by the same moments, and the shape of P.
+theta_w = (K_w + s P_w), normalised by column, where K_w has the expected counts of worker w (answer × class), P_w is
+the pooled matrix P with its errors scaled by the worker's error rate relative to the mean, and s is the Dirichlet
+concentration. It is estimated from the similarity of two answers of one worker to one class, as far as it exceeds that
+under P. If the matrices would have too many entries or too few answers, each worker has one error rate instead, shrunk
+by the same method, and errors distributed as in P.
 
 With q the posterior (tasks × classes) and theta_i(l, g) the probability that worker i answers l where the truth is g,
 the M-step sums q over a worker's tasks and the E-step sums log theta over a task's workers.
@@ -31,40 +32,41 @@ from quorate.models.scorer import HasScores, MatrixScorer, SkillScorer
 from quorate.statistics import is_significant
 from quorate.voting.posterior import FLOOR, add_one_proportions, clamp_gold, softmax
 
-MAX_MATRIX_ENTRIES = 20_000_000  # workers × classes²: 160 MB for each table of them
-MIN_ANSWERS_PER_COLUMN = 2.0  # of an average worker, for a matrix of its own
-MAX_CONCENTRATION = 300.0  # answers per column
+MAX_MATRIX_ENTRIES = 20_000_000  # workers × classes²: 160 MB per table
+MIN_ANSWERS_PER_COLUMN = 2.0  # on average over workers and classes, for one matrix per worker
+MAX_CONCENTRATION = 300.0  # pseudo-answers per column
 MIN_CONCENTRATION = 1.0
-MIN_COLUMN = 1.5  # expected answers: a column of fewer shows no similarity of two answers
-MAX_ERROR = 0.999  # of a column of the scaled pooled matrix
-# Pseudo-answers of each column of the pooled matrix, and of the share on its diagonal: two tasks of 3 equal answers
-# do not show that nobody errs. Conventional; with some hundred answers it makes no difference.
+MIN_COLUMN_ANSWERS = 1.5  # expected answers; columns with fewer are not used for the concentration
+MAX_COLUMN_ERROR = 0.999  # sum of the errors of a column of the scaled pooled matrix
+# Pseudo-answers in each column of the pooled matrix, and in the share on its diagonal: two tasks with 3 equal answers
+# are no evidence of perfect workers. Conventional; with some hundred answers it makes no difference.
 PSEUDO_ANSWERS = 10.0
-PSEUDO_SKILL = 0.5  # with which they are given: half way from guessing to perfect
+PSEUDO_SKILL = 0.5  # skill of the pseudo-answers: half way from guessing to perfect
 
-# Power of a worker's error rate by skill, relative to the mean, in its prior matrix. 0 loses 3 points in sparse crowds
-# of five classes; 1/2 and 1 have the same error and, with one group of public sets left out, a log-loss that differs by
-# .0025 ± .0013 (`python -m experiments.default_method.fit_law`). With 1, skills from an earlier batch count in full.
+# Power of a worker's error rate by skill, relative to the mean, in its prior matrix. With 0 the error is 3 percentage
+# points higher in sparse crowds of five classes; 1/2 and 1 have the same error and, with one group of public sets left
+# out, a log-loss that differs by .0025 ± .0013 (`python -m experiments.default_method.fit_law`). With 1, skills from
+# earlier runs have their full effect.
 SKILL_SCALING_POWER = 1.0
-MIN_MEAN_ERROR = 0.02  # of a crowd, 1 - mean skill, in a worker's relative error
-# Threads that begin a pass together wait for the matrices instead of each making them; `cached_property` has a lock of
-# its own up to Python 3.11 only.
+MIN_MEAN_ERROR = 0.02  # lower limit of a crowd's 1 - mean skill, in a worker's relative error
+# Threads that start a pass together wait until one of them has computed the matrices; `cached_property` has a lock only
+# up to Python 3.11.
 _LOG_THETA_LOCK = Lock()
 
 
 @dataclass(frozen=True, eq=False)
 class ConfusionModel:
-    """A confusion matrix per worker; a `Scorer`. What Spark sends of it are the fields, not the matrices."""
+    """A confusion matrix per worker; a `Scorer`. Only its fields are pickled (for Spark), not the matrices."""
 
     counts: FloatArray | ObservedRows  # expected counts, workers × answers × classes
     pooled: FloatArray  # P, answers × classes
     relative_error: FloatArray  # [workers]: error rate by skill over that of the mean skill
-    concentration: float  # s, in answers per column
+    concentration: float  # s, in pseudo-answers per column
     log_prior: FloatArray  # [classes]
 
     @property
     def log_theta(self) -> FloatArray | ObservedRows:
-        """The logarithms of the matrices, workers × answers × classes; of the rows that ``counts`` stores."""
+        """The logarithms of the matrices, workers × answers × classes; only for the rows that `counts` stores."""
         with _LOG_THETA_LOCK:
             return self._log_theta
 
@@ -102,7 +104,7 @@ class ConfusionModel:
             n_workers, m, _ = self.log_theta.shape
             if n_workers * m > len(worker):
                 columns = np.exp(self.log_theta[worker, :, class_])
-            else:  # fewer exponentials: a row for each worker and class
+            else:  # fewer exponentials: one row per worker and class
                 columns = np.exp(self.log_theta.transpose(0, 2, 1)).reshape(-1, m)[worker * m + class_]
             return columns
         m = len(self.pooled)
@@ -138,8 +140,8 @@ class ConfusionModel:
 class LeaveOneOut:
     """Confusion matrices that score each answer by the other answers of its worker; a `Scorer`.
 
-    An answer is among those that its worker's matrix was counted from, weighed by the posterior of its task, so it
-    confirms itself. Its own share is subtracted from the counts: exact for expected counts.
+    A worker's matrix is computed from all its answers, weighted by the posteriors of their tasks, so that an answer
+    confirms itself. Here its own weight is subtracted from the counts, which is exact for expected counts.
     """
 
     model: ConfusionModel  # fitted to the posterior of ``previous``
@@ -152,11 +154,11 @@ class LeaveOneOut:
         label = block.label[inside]
         task = np.repeat(np.arange(block.n_tasks), block.per_task)
         posterior = softmax(self.previous.scores(block))[task]
-        per_column = [part.sum(axis=1) for _, part in parts(self.model.counts)]
-        column = np.concatenate(per_column) + self.model.concentration
-        rest = column[worker] - posterior
+        answers_per_column = [part.sum(axis=1) for _, part in parts(self.model.counts)]
+        column_total = np.concatenate(answers_per_column) + self.model.concentration
+        total_of_others = column_total[worker] - posterior
         row = worker.astype(np.int64) * block.n_classes + label
-        probability = (np.exp(rows_at(self.model.log_theta, row)) * column[worker] - posterior) / rest
+        probability = (np.exp(rows_at(self.model.log_theta, row)) * column_total[worker] - posterior) / total_of_others
         logs = np.log(np.maximum(probability, FLOOR))
         sums = np.stack([np.bincount(task, logs_of_class, block.n_tasks) for logs_of_class in logs.T], axis=1)
         scores: FloatArray = sums + self.model.log_prior
@@ -173,9 +175,9 @@ class LeaveOneOut:
 
 @dataclass(frozen=True, eq=False)
 class AccuracyModel:
-    """One error rate per worker, and the shape of the pooled matrix; a `Scorer` for many classes or few answers."""
+    """One error rate per worker, with the errors of the pooled matrix; a `Scorer` for many classes or few answers."""
 
-    error: FloatArray  # [workers]: factor of the error mass of the pooled matrix
+    error: FloatArray  # [workers]: factor on the errors of the pooled matrix
     pooled: FloatArray  # P, answers × classes
     log_prior: FloatArray
     relative_error: FloatArray
@@ -185,7 +187,7 @@ class AccuracyModel:
         object.__setattr__(self, "log_pooled", np.log(np.maximum(self.pooled, FLOOR)))
 
     def scores(self, block: Block) -> FloatArray:
-        """Return log P(answers, class) of each task: errors by P, and the own class of each answer corrected."""
+        """Return log P(answers, class) of each task: as if all answers were errors, then corrected for right ones."""
         from scipy import sparse
 
         m = block.n_classes
@@ -231,7 +233,7 @@ def relative_errors(skill: FloatArray, mean: float) -> FloatArray:
 
 
 def has_matrices(blocks: Blocks) -> bool:
-    """Return whether each worker gets a confusion matrix: few enough entries, and answers enough per column.
+    """Return whether each worker gets a confusion matrix: not too many entries, and enough answers per column.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
@@ -246,7 +248,7 @@ def has_matrices(blocks: Blocks) -> bool:
 def pooled_confusion(
     blocks: Blocks, start: HasScores, relative_error: FloatArray, *, n_steps: int
 ) -> ConfusionModel | AccuracyModel:
-    """Fit confusion matrices by some EM steps from a first model; gold that the blocks carry is clamped.
+    """Fit confusion matrices by some EM steps from a first model; gold in the blocks is clamped.
 
     Args:
         blocks: blocks of tasks.
@@ -268,7 +270,7 @@ def pooled_confusion(
 
 
 def _em_step(blocks: Blocks, model: HasScores, relative_error: FloatArray) -> ConfusionModel | AccuracyModel:
-    """Return the matrices fitted to the posterior of a model; of one that has matrices, in one pass."""
+    """Return the matrices fitted to the posterior of a model; in one pass if both are matrices."""
     if isinstance(model, ConfusionModel | SkillScorer) and has_matrices(blocks):
         counts, class_counts = blocks.sum(model_e_step, model)
         return fit_matrices(counts, class_counts, relative_error)
@@ -276,13 +278,13 @@ def _em_step(blocks: Blocks, model: HasScores, relative_error: FloatArray) -> Co
 
 
 def model_e_step(blocks: Iterable[Block], model: ConfusionModel | SkillScorer) -> Sums:
-    """Count answers and tasks by the posterior of a model, gold clamped: the E-step."""
+    """E-step: return expected counts of answers and tasks under a model's posterior, with gold clamped."""
     return e_step(blocks, model.log_theta, model.log_prior)
 
 
 @dataclass(frozen=True)
 class ModelPosterior:
-    """The posterior of a model, without tempering; can be pickled."""
+    """The posterior of a model without tempering, as a function that can be pickled."""
 
     model: HasScores
 
@@ -292,7 +294,7 @@ class ModelPosterior:
 
 
 def fit_confusion(blocks: Blocks, posterior: Posterior, relative_error: FloatArray) -> ConfusionModel | AccuracyModel:
-    """Fit the matrices, or one error rate per worker, to a posterior; gold that the blocks carry is clamped.
+    """Fit the matrices, or one error rate per worker, to a posterior; gold in the blocks is clamped.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
@@ -309,7 +311,7 @@ def fit_confusion(blocks: Blocks, posterior: Posterior, relative_error: FloatArr
 
 
 def _accuracy_counts(blocks: Iterable[Block], posterior: Posterior, n_workers: int) -> Sums:
-    """Count tasks by class, answers by class given, and each worker's expected number of right answers."""
+    """Return expected tasks of each class, expected answers by given and true class, and right ones per worker."""
     from scipy import sparse
 
     class_counts: FloatArray | None = None
@@ -329,14 +331,14 @@ def _accuracy_counts(blocks: Iterable[Block], posterior: Posterior, n_workers: i
         class_counts += q.sum(axis=0)
         pooled += votes.T @ q
         right += np.bincount(block.worker[inside], q[task, label], n_workers)
-    assert class_counts is not None  # there is a block, if an empty one
+    assert class_counts is not None  # there is at least one block; it may be empty
     return class_counts, pooled, right
 
 
 def pooled_matrix(counts: FloatArray) -> tuple[FloatArray, float]:
-    """Return the pooled confusion matrix with pseudo-answers in each column, and the share on its diagonal.
+    """Return the pooled confusion matrix with pseudo-answers in each column, and the share of right answers.
 
-    The pseudo-answers are right as often as all answers are, and otherwise follow the frequency of the labels.
+    The pseudo-answers are right with this share; their errors follow the frequencies of the given classes.
 
     >>> matrix, right = pooled_matrix(np.array([[800.0, 200.0], [200.0, 800.0]]))
     >>> matrix.round(2).tolist(), round(right, 2)
@@ -372,7 +374,7 @@ def fit_matrices(
 
 
 def scale_errors(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
-    """Scale the errors of the pooled matrix by each worker's relative error; workers × answers × classes.
+    """Return the pooled matrix with its errors scaled by each worker's relative error; workers × answers × classes.
 
     >>> scale_errors(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([2.0])).tolist()
     [[[0.5, 0.5], [0.5, 0.5]]]
@@ -381,19 +383,19 @@ def scale_errors(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
 
 
 def _error_scale(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
-    """Return the factor of each worker's errors, so small that no column of its matrix has more than MAX_ERROR."""
+    """Return the factor on each worker's errors, limited such that no column has errors above MAX_COLUMN_ERROR."""
     largest = float((1 - pooled.diagonal()).max())
-    return np.minimum(relative_error, MAX_ERROR / max(largest, FLOOR))
+    return np.minimum(relative_error, MAX_COLUMN_ERROR / max(largest, FLOOR))
 
 
 def _concentration(counts: FloatArray | ObservedRows, pooled: FloatArray) -> float:
     """Return the Dirichlet concentration by the method of moments over the columns of all workers."""
-    moments = [matrix_moments(part, pooled, MIN_COLUMN) for _, part in parts(counts)]
+    moments = [matrix_moments(part, pooled, MIN_COLUMN_ANSWERS) for _, part in parts(counts)]
     return _concentration_of(sum(excess for excess, _ in moments), sum(largest for _, largest in moments))
 
 
 def _concentration_of(excess: float, largest: float) -> float:
-    """Return the concentration from the excess similarity of two answers of one worker over the pooled matrix."""
+    """Return the concentration from the excess similarity of two answers of one worker and its largest value."""
     similarity = excess / max(largest, 1e-9)
     return float(1 / np.clip(similarity, 1 / (MAX_CONCENTRATION + 1), 1 / (MIN_CONCENTRATION + 1)) - 1)
 
@@ -401,17 +403,17 @@ def _concentration_of(excess: float, largest: float) -> float:
 def _accuracies(
     class_counts: FloatArray, pooled_counts: FloatArray, right: FloatArray, n: FloatArray, relative_error: FloatArray
 ) -> AccuracyModel:
-    """Shrink each worker's error rate toward the one that its skill predicts."""
+    """Return the model in which each worker's error rate is shrunk toward the rate that its skill predicts."""
     pooled, mean = pooled_matrix(pooled_counts)
     use: BoolArray = n > 1
     weight = np.where(use, 1 / np.maximum(n - 1, 1.0), 0.0)
     excess = float((weight * (right * right - right - n * (n - 1) * mean**2)).sum())
     largest = float((weight * n * (n - 1)).sum()) * mean * (1 - mean)
     strength = _concentration_of(excess, largest)
-    expected_error = np.minimum(relative_error * (1 - mean), MAX_ERROR)
+    expected_error = np.minimum(relative_error * (1 - mean), MAX_COLUMN_ERROR)
     rate = (n - right + strength * expected_error) / (n + strength)
     largest_error = float((1 - pooled.diagonal()).max())
-    error = np.minimum(rate / (1 - mean), MAX_ERROR / largest_error)
+    error = np.minimum(rate / (1 - mean), MAX_COLUMN_ERROR / largest_error)
     return AccuracyModel(error, pooled, np.log(add_one_proportions(class_counts)), relative_error)
 
 
@@ -420,11 +422,11 @@ class ConfusionMatrices:
     """Confusion matrices of a result, with their expected counts; shapes (workers, answers, classes)."""
 
     theta: FloatArray  # the probability of an answer, given the class
-    counts: FloatArray  # the expected answers behind each entry
+    counts: FloatArray  # the expected number of answers for each entry
     class_prior: FloatArray  # [classes]
 
     def class_accuracy(self, classes: pa.Array, hidden: BoolArray | None = None) -> pa.Array:
-        """Return each worker's accuracy by class as text; null where it does not differ, or is not to be shown."""
+        """Return each worker's accuracy by class as text; null if it does not differ significantly, or is hidden."""
         right = np.einsum("wcc->wc", self.theta)
         differs = accuracy_differs(self.counts)
         if hidden is not None:
@@ -438,7 +440,7 @@ class ConfusionMatrices:
 
 
 def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
-    """Test, for each worker, whether accuracy differs between classes, by chi-square over the expected counts.
+    """Return for each worker whether accuracy differs between classes, by a chi-square test of the expected counts.
 
     Args:
         counts: expected answers, workers × answers × classes.
@@ -450,7 +452,7 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
     """
     n = counts.sum(axis=1)
     right = np.einsum("wcc->wc", counts)
-    is_counted = n >= 5  # the conventional least count for the test
+    is_counted = n >= 5  # the conventional minimum count for the test
     n = np.where(is_counted, n, 0.0)
     right = np.where(is_counted, right, 0.0)
     total = np.maximum(n.sum(axis=1), 1e-300)
@@ -461,16 +463,16 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
     return is_significant(statistic, freedom, most)
 
 
-ENTRIES = 100_000_000  # of all confusion matrices together, or of the posterior: 800 MB
-# A few answers do not determine so many entries, and a fit has several tables of them: up to 80 MB each, or 400 bytes
-# an answer, whichever is more.
-FEW_ENTRIES = 10_000_000
-ENTRIES_AN_ANSWER = 50
-FEW_ANSWERS = 8  # classes up to which a loop over them is quicker than numpy's sum: three times with two classes
+MAX_ENTRIES = 100_000_000  # of all confusion matrices together, or of the posterior: 800 MB
+# Few answers do not determine so many entries, and a fit has several tables of this size: at most 80 MB each, or 400
+# bytes per answer, if that is more.
+MAX_ENTRIES_OF_FEW_ANSWERS = 10_000_000
+MAX_ENTRIES_PER_ANSWER = 50
+MAX_LOOPED_CLASSES = 8  # up to this a loop over the classes is faster than numpy's sum: three times with two classes
 
 
 def log_joint(answers: Answers, log_theta: FloatArray, prior: FloatArray) -> FloatArray:
-    """Return log P(answers, class) of each task and class, from log matrices, workers × answers × classes.
+    """Return log P(answers, class), tasks × classes, from log matrices, workers × answers × classes.
 
     >>> import quorate
     >>> log_joint(quorate.simulate.crowd(10, 5, 3).answers, np.zeros((5, 2, 2)), np.ones(2)).shape
@@ -480,13 +482,13 @@ def log_joint(answers: Answers, log_theta: FloatArray, prior: FloatArray) -> Flo
     return stack_tables(blocks_of(answers).map(model.scores), answers.n_tasks)
 
 
-def over_answers(table: FloatArray) -> FloatArray:
-    """Sum workers × answers × classes over the answers, to the bit as numpy does, which takes longer over so few.
+def sum_over_answers(table: FloatArray) -> FloatArray:
+    """Return the sums of workers × answers × classes over the answers, bit-identical to numpy's, but faster.
 
-    >>> over_answers(np.array([[[1.0, 2.0], [3.0, 4.0]]])).tolist()
+    >>> sum_over_answers(np.array([[[1.0, 2.0], [3.0, 4.0]]])).tolist()
     [[[4.0, 6.0]]]
     """
-    if table.shape[1] > FEW_ANSWERS:
+    if table.shape[1] > MAX_LOOPED_CLASSES:
         totals: FloatArray = table.sum(axis=1, keepdims=True)
         return totals
     total: FloatArray = table[:, :1].copy()
@@ -495,26 +497,26 @@ def over_answers(table: FloatArray) -> FloatArray:
     return total
 
 
-def most_entries(n_answers: int) -> int:
-    """Return how many entries the confusion matrices of a crowd with so many answers may have.
+def max_entries(n_answers: int) -> int:
+    """Return the maximum number of entries of the confusion matrices of a crowd with this number of answers.
 
-    >>> most_entries(1000), most_entries(1_000_000)
+    >>> max_entries(1000), max_entries(1_000_000)
     (10000000, 50000000)
     """
-    return min(ENTRIES, max(FEW_ENTRIES, ENTRIES_AN_ANSWER * n_answers))
+    return min(MAX_ENTRIES, max(MAX_ENTRIES_OF_FEW_ANSWERS, MAX_ENTRIES_PER_ANSWER * n_answers))
 
 
 def check_size(answers: Sized, method: str, *, matrices: bool = True, posterior: bool = True) -> None:
-    """Refuse a crowd whose confusion matrices or posterior would not fit in memory, before it is tried.
+    """Raise an error if the confusion matrices or the posterior of a crowd would not fit in memory.
 
     Args:
         answers: who answered what.
-        method: that would keep them.
-        matrices: whether it keeps a confusion matrix for each worker.
-        posterior: whether it keeps the posterior of every task.
+        method: name of the method, for the message.
+        matrices: whether the method keeps a confusion matrix for each worker.
+        posterior: whether the method keeps the posterior of every task.
 
     Raises:
-        TooLargeError: workers × classes × classes, or tasks × classes, is too much.
+        TooLargeError: workers × classes × classes, or tasks × classes, is too large.
 
     >>> import quorate
     >>> check_size(quorate.simulate.crowd(10, 5, 3).answers, "dawid-skene")
@@ -522,11 +524,11 @@ def check_size(answers: Sized, method: str, *, matrices: bool = True, posterior:
     m = answers.n_classes
     fewer_classes = "Merge rare classes, or use a method with one skill per worker, such as rank-one or iwmv"
     size = f"a {m:,} × {m:,} confusion matrix for each of {answers.n_workers:,} workers"
-    sizes = [(size, answers.n_workers * m**2, most_entries(answers.n_answers), fewer_classes)] if matrices else []
+    sizes = [(size, answers.n_workers * m**2, max_entries(answers.n_answers), fewer_classes)] if matrices else []
     every = "If the labels are free text, make classes of them; merge rare ones, or give the tasks in parts"
     if posterior:
         of_tasks = f"a probability for each of {answers.n_tasks:,} tasks and {m:,} classes"
-        sizes.append((of_tasks, answers.n_tasks * m, ENTRIES, every))
+        sizes.append((of_tasks, answers.n_tasks * m, MAX_ENTRIES, every))
     for what, entries, most, remedy in sizes:
         if entries > most:
             raise TooLargeError(f"{method} keeps {what}: {entries:,} entries, and the limit is {most:,}. {remedy}")

@@ -3,7 +3,8 @@
 `run_em` alternates M- and E-steps. `fit_confusion_em` runs it with a confusion matrix per worker, and
 `quorate.models.one_coin.fit_one_coin_em` with one accuracy per worker. An iteration is one pass over the blocks, and
 the posterior is not kept: a fit returns parameters, whose `scores` give the posterior of any block. The E-steps are
-`e_step` and `one_coin_e_step` in `quorate.blocks.kernels`; the M-steps are `m_step` here and `one_coin_m_step` there.
+`e_step` and `one_coin_e_step` in `quorate.blocks.kernels`; the M-steps are `m_step` in this module and
+`quorate.models.one_coin.one_coin_m_step`.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,7 +27,7 @@ Parameters = TypeVar("Parameters")
 
 @dataclass(frozen=True)
 class EMRun(Generic[Parameters]):
-    """Where EM ended."""
+    """Result of EM."""
 
     parameters: Parameters
     log_likelihoods: tuple[float, ...]  # after each iteration
@@ -44,14 +45,14 @@ def run_em(
     max_iterations: int,
     tolerance: float,
 ) -> EMRun[Parameters]:
-    """Alternate M- and E-steps until what is watched no longer changes.
+    """Alternate M- and E-steps until the watched numbers no longer change.
 
     Args:
         e_step: parameters -> expected counts of the answers, expected tasks of each class, log-likelihood.
         m_step: expected counts, expected tasks of each class -> parameters.
-        first_counts: expected counts and tasks of each class to start from; none if EM starts from parameters alone.
-        start: parameters of the first iteration; by default those of the first counts.
-        watched: parameters -> the numbers whose change stops EM; by default the expected counts.
+        first_counts: expected counts and tasks of each class to start from; empty if EM starts from parameters.
+        start: parameters of the first iteration; by default the M-step of the first counts.
+        watched: parameters -> numbers whose change stops EM; by default the expected counts.
         n_answers: number of answers, over which the change is averaged.
         max_iterations: maximum number of iterations.
         tolerance: mean change per answer at which EM stops.
@@ -77,7 +78,7 @@ def run_em(
 
 
 def vote_shares(block: Block) -> FloatArray:
-    """Return the share of the votes of each class; equal shares for a task without answers.
+    """Return the shares of the votes, tasks × classes; equal shares for a task without answers.
 
     >>> vote_shares(Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)).tolist()
     [[1.0, 0.0]]
@@ -89,7 +90,9 @@ def vote_shares(block: Block) -> FloatArray:
 
 
 def counts_by_posterior(blocks: Iterable[Block], posterior: Posterior, use_gold: bool = True) -> Sums:
-    """Count answers (workers × answers × classes) and tasks by a posterior; gold is clamped unless it is not used.
+    """Return expected counts of answers (workers × answers × classes) and of tasks by class under a posterior.
+
+    Gold is clamped if `use_gold`, otherwise ignored.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> from quorate.blocks.worker_rows import dense
@@ -106,7 +109,7 @@ def counts_by_posterior(blocks: Iterable[Block], posterior: Posterior, use_gold:
 
 
 def log_class_prior(class_counts: FloatArray, n_tasks: int, *, estimate: bool, pseudo_tasks: float = 0.0) -> FloatArray:
-    """M-step of the class prior: the logarithm of the expected proportions, or of equal ones where it is not estimated.
+    """M-step of the class prior: return the log of the expected proportions, or of equal ones if it is not estimated.
 
     Args:
         class_counts: expected tasks of each class.
@@ -127,7 +130,7 @@ class ConfusionFit(MatrixScorer):
     """Confusion matrices fitted by EM, and the class prior."""
 
     theta: FloatArray | ObservedRows  # workers × answers × classes; columns sum to one
-    counts: FloatArray | ObservedRows  # the expected counts of which these are the proportions
+    counts: FloatArray | ObservedRows  # the expected counts from which theta is computed
     zeros: str = "exact"  # as in `fit_confusion_em`
     log_likelihoods: tuple[float, ...] = ()  # after each iteration
     converged: bool = False
@@ -136,7 +139,7 @@ class ConfusionFit(MatrixScorer):
     def accuracy(self) -> FloatArray:
         """Each worker's probability of the right class, for classes of equal frequency."""
         if isinstance(self.theta, ObservedRows):
-            # The rows that no task observes have their share of a column without counts, too.
+            # Computed again, because rows without answers also have entries in columns without counts.
             diagonals = [np.einsum("wcc->w", m_step(part, self.zeros)) for _, part in parts(self.counts)]
         else:
             diagonals = [np.einsum("wcc->w", self.theta)]
@@ -154,16 +157,16 @@ def fit_confusion_em(
     max_iterations: int = 10,
     tolerance: float = 1e-6,
 ) -> ConfusionFit:
-    """Fit a confusion matrix per worker by EM; gold that the blocks carry is clamped.
+    """Fit a confusion matrix per worker by EM; gold in the blocks is clamped.
 
     Args:
         blocks: blocks of tasks.
         posterior: posterior of each block to start from; by default the vote shares.
         start: matrices of the first iteration, workers × answers × classes; by default those of the posterior.
-        class_prior: estimate the frequency of the classes instead of taking them as equal.
-        zeros: what an answer of estimated probability zero does: ``exact`` makes the class (next to) impossible;
-            ``skip`` leaves the answer out, as the code behind the published figures does; that is not EM, and the
-            likelihood may fall.
+        class_prior: estimate the class frequencies instead of assuming equal ones.
+        zeros: effect of an answer of estimated probability zero: ``exact`` makes the class (almost) impossible;
+            ``skip`` ignores the answer, as the code of the published figures does; this is not EM, and the likelihood
+            may fall.
         max_iterations: maximum number of iterations.
         tolerance: mean change of the expected counts per answer at which EM stops.
     """
@@ -190,11 +193,11 @@ def fit_confusion_em(
 
 
 def m_step(counts: FloatArray, zeros: str) -> FloatArray:
-    """M-step of the confusion matrices: each worker's expected counts, divided by the expected number of each class.
+    """M-step of the confusion matrices: return each worker's expected counts with columns normalised to sum to one.
 
     Args:
         counts: workers × answers × classes.
-        zeros: as in `fit_confusion_em`; for a class that a worker never had, ``exact`` takes equal probabilities.
+        zeros: as in `fit_confusion_em`; for a class without counts, ``exact`` gives equal probabilities.
 
     >>> m_step(np.array([[[3.0, 0.0], [1.0, 0.0]]]), "exact").tolist()
     [[[0.75, 0.5], [0.25, 0.5]]]
@@ -203,7 +206,7 @@ def m_step(counts: FloatArray, zeros: str) -> FloatArray:
 
 
 def normalise_columns(counts: FloatArray, empty: float = 0.0) -> FloatArray:
-    """Make the columns of each matrix sum to one; a column without counts is filled with ``empty``.
+    """Return the matrices with columns that sum to one; a column without counts is filled with ``empty``.
 
     >>> normalise_columns(np.array([[[3.0, 0.0], [1.0, 0.0]]])).tolist()
     [[[0.75, 0.0], [0.25, 0.0]]]

@@ -1,7 +1,7 @@
-"""Scores of many classes, stored for the classes that somebody gave a task; the other classes share one score.
+"""Scores for many classes, stored only for the classes that a task received; its other classes have one score.
 
-A vote changes the score of its own class only, so the classes that nobody gave a task differ by their prior alone.
-Softmax and its totals are then linear in the answers, whatever the number of classes.
+A vote changes only the score of its own class, so the classes that a task did not receive differ only by their prior.
+The time of the softmax and its totals is then linear in the answers, for any number of classes.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class SparseScores:
 
     @staticmethod
     def of(answers: Answers) -> "SparseScores":
-        """Find the cells of these answers, in order of task and class."""
+        """Return the cells of these answers, in order of task and class."""
         cells, cell_of_answer = np.unique(answers.cells, return_inverse=True)
         m = answers.n_classes
         return SparseScores(cells // m, cells % m, cell_of_answer, answers.n_tasks, m)
@@ -43,13 +43,13 @@ class SparseScores:
         return sums
 
     def posterior(self, scores: FloatArray, prior: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return the posterior of each cell, and the logarithm of the sum over all classes of each task.
+        """Return the posterior of each cell, and the log of the normalising sum over all classes of each task.
 
-        A class that nobody gave a task has its prior over that sum.
+        The posterior of a class that a task did not receive is its prior divided by this sum.
 
         Args:
             scores: of each cell; a class without answers has score zero.
-            prior: probability of each class; one for each by default.
+            prior: probability of each class; by default one for every class.
         """
         weight = np.ones(self.n_classes) if prior is None else prior
         largest = np.zeros(self.n_tasks)

@@ -1,10 +1,10 @@
-"""One-coin EM: one accuracy per worker, wrong classes being equally likely [Dawid79].
+"""One-coin EM: one accuracy per worker, with equally probable wrong classes [Dawid79].
 
-The E-step is `quorate.blocks.kernels.one_coin_e_step`, the M-step `one_coin_m_step`, and the loop is that of
-`quorate.models.em.run_em`. A worker is right with probability p. A task's scores are one sum over its answers and one
-over those that gave each class, and a worker's p is a mean over its answers, so no matrices are formed. With a uniform
-prior the classes that nobody gave a task are equally likely, so that for many classes the E-step in memory needs only
-the classes that somebody gave (`quorate.models.many_classes`): it is then linear in the answers.
+The E-step is `quorate.blocks.kernels.one_coin_e_step`, the M-step `one_coin_m_step`, and the loop
+`quorate.models.em.run_em`. A worker is right with probability p. The scores of a task are one sum over its answers and
+one over the answers of each class, and a worker's p is a mean over its answers, so no matrices are needed. With a
+uniform prior the classes that a task did not receive are equally probable. So with many classes the E-step in memory
+stores only the classes that each task received (`quorate.models.many_classes`), and its time is linear in the answers.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,8 +28,8 @@ from quorate.voting.posterior import clamp_gold, logarithm
 class OneCoinFit:
     """One accuracy per worker fitted by EM, and the class prior."""
 
-    accuracy: FloatArray  # [workers]; 1/M for a worker without answers, if nothing is shrunk
-    mean: float  # the crowd's, each worker weighted by its answers
+    accuracy: FloatArray  # [workers]; 1/M for a worker without answers, if there is no shrinkage
+    mean: float  # mean accuracy of the crowd, weighted by answers
     log_right: FloatArray  # log p
     log_wrong: FloatArray  # log((1 - p)/(M - 1))
     log_prior: FloatArray
@@ -37,7 +37,7 @@ class OneCoinFit:
     converged: bool = False
 
     def scores(self, block: Block) -> FloatArray:
-        """Return log P(answers, class) of each task: every worker wrong, and those who gave the class right instead."""
+        """Return log P(answers, class) of each task: all answers wrong, corrected for the answers of the class."""
         wrong = vote_sums(block, self.log_wrong).sum(axis=1, keepdims=True)
         scores: FloatArray = vote_sums(block, self.log_right - self.log_wrong) + wrong + self.log_prior
         return scores
@@ -57,17 +57,17 @@ def fit_one_coin_em(
     max_iterations: int = 10,
     tolerance: float = 1e-6,
 ) -> OneCoinFit:
-    """Fit one accuracy per worker by EM, wrong classes being equally likely; gold that the blocks carry is clamped.
+    """Fit one accuracy per worker by EM, with equally probable wrong classes; gold in the blocks is clamped.
 
     Args:
         blocks: blocks of tasks.
         posterior: posterior of each block to start from; by default the vote shares.
-        start: accuracies to start from instead.
-        class_prior: estimate the frequency of the classes instead of taking them as equal.
-        pseudo_tasks: added to each class in that estimate.
-        strength: pseudo-answers of the crowd's mean, toward which each accuracy is shrunk; None: by
+        start: accuracies to start from, instead of a posterior.
+        class_prior: estimate the class frequencies instead of assuming equal ones.
+        pseudo_tasks: added to each class in this estimate.
+        strength: pseudo-answers of the crowd's mean, toward which each accuracy is shrunk; None for the strength of
             `quorate.models.prior_strength`.
-        among: the workers over whom the crowd's mean is taken; all by default.
+        among: mask of the workers over whom the crowd's mean is computed; all by default.
         zeros: as in `quorate.models.em.fit_confusion_em`.
         stop_by: whether the change of the expected right answers or of the accuracies stops EM.
         max_iterations: maximum number of iterations.
@@ -82,7 +82,7 @@ def fit_one_coin_em(
     """
     m = blocks.n_classes
     n = blocks.per_worker
-    mean_before = (1 + 1 / m) / 2  # half way between guessing and always right, if no worker counts
+    default_mean = (1 + 1 / m) / 2  # half way between guessing and always right, if no worker in `among` has answers
 
     def parameters(accuracy: FloatArray, mean: float, class_counts: FloatArray) -> OneCoinFit:
         log_right = logarithm(accuracy, zeros)
@@ -91,14 +91,14 @@ def fit_one_coin_em(
         return OneCoinFit(accuracy, mean, log_right, log_wrong, log_prior)
 
     def maximise(right: FloatArray, class_counts: FloatArray) -> OneCoinFit:
-        accuracy, mean = one_coin_m_step(right, n, m, mean_before, strength, among)
+        accuracy, mean = one_coin_m_step(right, n, m, default_mean, strength, among)
         return parameters(accuracy, mean, class_counts)
 
     run = run_em(
         _e_step(blocks, is_uniform=not class_prior),
         maximise,
         () if start is not None else blocks.sum(_right_by_posterior, posterior, blocks.n_workers),
-        start=None if start is None else parameters(start, mean_before, np.full(m, blocks.n_tasks / m)),
+        start=None if start is None else parameters(start, default_mean, np.full(m, blocks.n_tasks / m)),
         watched=None if stop_by == "counts" else (lambda fit: fit.accuracy * n),
         n_answers=blocks.n_answers,
         max_iterations=max_iterations,
@@ -108,7 +108,7 @@ def fit_one_coin_em(
 
 
 def one_coin_log_likelihood(blocks: Blocks, accuracy: FloatArray) -> float:
-    """Return the log-probability of all answers, and of the gold that the blocks carry, for equally frequent classes.
+    """Return the log-probability of all answers and of the gold in the blocks, for equally frequent classes.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
@@ -120,7 +120,7 @@ def one_coin_log_likelihood(blocks: Blocks, accuracy: FloatArray) -> float:
 
 
 def _right_by_posterior(blocks: Iterable[Block], posterior: Posterior, n_workers: int) -> Sums:
-    """Count each worker's expected right answers, and tasks, by a posterior; gold is clamped."""
+    """Return each worker's expected right answers, and expected tasks of each class; gold is clamped."""
 
     def counts(block: Block) -> Sums:
         q = clamp_gold(posterior(block), block.gold)
@@ -133,7 +133,7 @@ def _right_by_posterior(blocks: Iterable[Block], posterior: Posterior, n_workers
 
 
 def _e_step(blocks: Blocks, *, is_uniform: bool) -> Callable[[OneCoinFit], Sums]:
-    """Return the E-step: over blocks or, for a uniform prior over many classes in memory, over cells with an answer."""
+    """Return the E-step over blocks or, for a uniform prior over many classes in memory, over cells with answers."""
     is_sparse = blocks.n_tasks * blocks.n_classes > SPARSE * blocks.n_answers
     if is_uniform and is_sparse and isinstance(blocks, MemoryBlocks):
         answers = answers_in(blocks.all_tasks)
@@ -144,7 +144,7 @@ def _e_step(blocks: Blocks, *, is_uniform: bool) -> Callable[[OneCoinFit], Sums]
 
 
 def _sparse_e_step(fit: OneCoinFit, cells: SparseScores, worker: IntArray, gold: IntArray | None) -> Sums:
-    """Return what `one_coin_e_step` returns for a uniform prior, but for the counts of classes, which it does not need.
+    """Return the result of `one_coin_e_step` for a uniform prior, with zeros as class counts, which are not needed.
 
     Args:
         fit: the parameters.
@@ -173,15 +173,15 @@ def one_coin_m_step(
     strength: float | None = 0.0,
     among: BoolArray | None = None,
 ) -> tuple[FloatArray, float]:
-    """M-step: each worker's expected accuracy, shrunk toward the crowd's mean, and that mean.
+    """M-step: return each worker's expected accuracy, shrunk toward the crowd's mean, and this mean.
 
     Args:
         right: expected right answers of each worker.
         n: answers of each worker.
-        m: number of classes; a worker without answers has the accuracy 1/m where nothing is shrunk.
-        mean: the crowd's mean that is taken if nobody counts.
-        strength: pseudo-answers of the mean; None: by `quorate.models.prior_strength`.
-        among: the workers over whom the mean is taken; all by default.
+        m: number of classes; without shrinkage a worker without answers has the accuracy 1/m.
+        mean: the mean that is used if no worker in `among` has answers.
+        strength: pseudo-answers of the mean; None for the strength of `quorate.models.prior_strength`.
+        among: mask of the workers over whom the mean is computed; all by default.
 
     >>> accuracy, mean = one_coin_m_step(np.array([3.0, 1.0, 0.0]), np.array([4, 4, 0]), 2, 0.75)
     >>> accuracy.tolist(), mean

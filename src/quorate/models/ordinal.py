@@ -1,10 +1,11 @@
-"""Ordered classes: workers who see the true class with noise of their own width, and the median of the best answers.
+"""Ordered classes: workers who read the true class with normal noise, and the median of the best workers' answers.
 
-Two models of what a truth is. In the first every answer is a reading of the true class: a worker answers the class in
-which its reading falls, by a normal law of its own width around the true class, or else by the crowd's response bias;
-how many workers are of each kind is learnt by EM, and each worker's matrix is shrunk toward that of its kind. In the
-second the truth is what the best workers agree on: the weighted median of the answers of those who are at least half as
-skilled as the best one of the task. No answers show which of the two a truth is, so each has half the weight.
+There are two models of the truth. In the first, every answer is a noisy reading of the true class: a worker answers the
+class of its reading, which is normal around the true class with a standard deviation (width) of its own, or otherwise
+answers according to the crowd's response bias. EM estimates how many workers are of each kind (width, and frequency of
+readings), and each worker's matrix is shrunk toward the expected matrix of its kind. In the second, the truth is the
+weighted median of the answers of the best workers: those who are at least half as skilled as the best worker of the
+task. The answers do not show which of the two models is right, so each has half the weight.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,15 +24,15 @@ from quorate.models.scorer import MatrixScorer
 from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
 
 EM_STEPS = 10
-MIN_WIDTH = 0.2  # in classes: no other class is read
-WIDTH_FACTOR = 2.0**0.5  # between widths: few answers show a difference of less
-KNOWS = np.array([0.05, 0.25, 0.5, 0.75, 0.9, 0.98])  # how often a kind of worker answers by its reading
-PRIOR_WORKERS = 10.0  # that equal frequency of all kinds counts for; 1 and 50 do as well on simulated crowds
-MIN_SKILL = 0.01
+MIN_WIDTH = 0.2  # in classes: almost all readings are of the true class
+WIDTH_FACTOR = 2.0**0.5  # ratio of successive widths; with few answers, closer widths cannot be distinguished
+READING_RATES = np.array([0.05, 0.25, 0.5, 0.75, 0.9, 0.98])  # how often workers of a kind answer by their reading
+PRIOR_WORKERS = 10.0  # pseudo-workers, spread equally over the kinds; 1 and 50 do as well on simulated crowds
+MIN_SKILL = 0.01  # of a worker in the median, whose weight must be above zero
 MIN_PROBABILITY = 1e-3  # of an answer of any kind of worker
-PRIOR_ANSWERS = 2.5  # answers per column and class that the kind's matrix counts for
-# Who takes part in the median, relative to the best worker of the task, and how many answers each of theirs counts for;
-# chosen on simulated crowds of both kinds of truth: `python -m experiments.ordinal.orders --choose`.
+PRIOR_ANSWERS = 2.5  # pseudo-answers of the kind's matrix per column, times the number of classes
+# Least skill of a worker in the median, relative to the best worker of the task, and number of answers that one such
+# answer counts as; chosen on simulated crowds of both models: `python -m experiments.ordinal.orders --choose`.
 MIN_RELATIVE_SKILL = 0.5
 ANSWERS_WORTH = 4.0
 
@@ -41,7 +42,7 @@ class OrdinalModel(MatrixScorer):
     """Each worker's confusion matrix, shrunk toward that of its kind; a `Scorer`."""
 
     log_theta: FloatArray  # workers × answers × classes
-    kind_theta: FloatArray  # matrix expected over the kinds that a worker may be of
+    kind_theta: FloatArray  # expected matrix of each worker over the kinds
     skill: FloatArray  # [workers]: (accuracy - chance)/(1 - chance)
 
     def renamed(self, new_class: IntArray) -> "OrdinalModel":
@@ -63,24 +64,24 @@ class OrdinalModel(MatrixScorer):
 
 @dataclass(frozen=True)
 class MedianScorer:
-    """The weighted median of the best workers' answers; a `Scorer` whose score is not tempered further."""
+    """The weighted median of the best workers' answers; a `Scorer` whose scores cancel the later tempering."""
 
     skill: FloatArray  # [workers]
-    rho: float  # tempering that the score will undergo, and that is undone beforehand
+    rho: float  # correlation of errors by which the scores will be tempered
 
     def scores(self, block: Block) -> FloatArray:
-        """Return the log probability that each class is the median, over the tempering factor."""
+        """Return the log probability that each class is the median, divided by the tempering factor."""
         tempering = 1 / (1 + self.rho * np.maximum(block.per_task - 1.0, 0.0))
         median = median_probabilities(answers_in(block), self.skill)
         scores: FloatArray = np.log(np.maximum(median, FLOOR)) / tempering[:, None]
         return scores
 
     def renamed(self, new_class: IntArray) -> "MedianScorer":
-        """Return itself: answers carry the names of their classes."""
+        """Return this scorer unchanged: it has no parameters by class."""
         return self
 
     def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "MedianScorer":
-        """Return itself: there is nothing to fit."""
+        """Return this scorer unchanged: there is nothing to fit."""
         return self
 
 
@@ -89,8 +90,8 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
 
     Args:
         blocks: blocks of tasks.
-        skill: of each worker, to begin with.
-        crowd_bias: how often each class is given.
+        skill: first skill of each worker.
+        crowd_bias: how often the crowd gives each class.
         rho: intraclass correlation of the workers' errors.
 
     >>> import quorate
@@ -101,7 +102,7 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
     True
     """
     m = blocks.n_classes
-    n_kinds = len(KNOWS)
+    n_rates = len(READING_RATES)
     counts, class_counts = blocks.sum(counts_by_posterior, _MedianPosterior(np.maximum(skill, MIN_SKILL)), False)
     prior = add_one_proportions(class_counts)
     kinds = list(_kinds_of_workers(crowd_bias))
@@ -115,7 +116,7 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
         logs = np.zeros((blocks.n_workers, m * m))
         theta = np.zeros((blocks.n_workers, m * m))
         for k, matrices in enumerate(kinds):
-            part = kind[:, k * n_kinds : (k + 1) * n_kinds]
+            part = kind[:, k * n_rates : (k + 1) * n_rates]
             logs += part @ np.log(matrices)
             theta += part @ matrices
         counts, class_counts = blocks.sum(e_step, logs.reshape(-1, m, m), np.log(prior), False)
@@ -132,7 +133,7 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
 
 @dataclass(frozen=True)
 class _MedianPosterior:
-    """The probability of each class to be the median of the best workers' answers."""
+    """Function of a block: probability of each class to be the median of the best workers' answers."""
 
     skill: FloatArray  # [workers]
 
@@ -142,7 +143,7 @@ class _MedianPosterior:
 
 @dataclass(frozen=True, eq=False)
 class _BothTruths(MatrixScorer):
-    """Mean of the posterior by readings and of the median of the best answers."""
+    """Mean of the posterior by readings and the probabilities of the median of the best answers."""
 
     skill: FloatArray
     rho: float
@@ -165,7 +166,7 @@ def _shrink_to_kind(
 
 
 def _kinds_of_workers(crowd_bias: FloatArray) -> Iterator[FloatArray]:
-    """Yield the matrices of the kinds of each width, one row for each frequency of KNOWS; answers × classes, flat."""
+    """Yield for each width the matrices of its kinds: READING_RATES × (answers × classes, flat)."""
     from scipy.special import ndtr
 
     m = len(crowd_bias)
@@ -174,18 +175,18 @@ def _kinds_of_workers(crowd_bias: FloatArray) -> Iterator[FloatArray]:
     distance = bounds[:, None] - np.arange(m)
     while width < WIDTH_FACTOR * m / 2:
         reading = np.diff(ndtr(distance / width), axis=0)
-        mixed = KNOWS[:, None, None] * reading + (1 - KNOWS)[:, None, None] * crowd_bias[:, None]
+        mixed = READING_RATES[:, None, None] * reading + (1 - READING_RATES)[:, None, None] * crowd_bias[:, None]
         kinds = np.maximum(mixed, MIN_PROBABILITY)
         kinds /= kinds.sum(axis=1, keepdims=True)
-        yield kinds.reshape(len(KNOWS), -1)
+        yield kinds.reshape(len(READING_RATES), -1)
         width *= WIDTH_FACTOR
 
 
 def median_probabilities(answers: Answers, skill: FloatArray) -> FloatArray:
     """Return the probability of each class to be the median of the best workers' answers, weighted by squared skill.
 
-    The share of the weight up to a class is a proportion; its Beta law (Jeffreys' prior) gives the probability that
-    more than half lies there, of ANSWERS_WORTH times as many answers as the weights are worth (Kish's effective size).
+    The share of the weight up to a class is treated as a proportion of ANSWERS_WORTH times Kish's effective number of
+    answers. The probability that it is more than one half follows from its Beta posterior (Jeffreys' prior).
 
     Args:
         answers: who answered what.

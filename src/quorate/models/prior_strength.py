@@ -1,7 +1,7 @@
 """Strength, in pseudo-answers, of the shrinkage of one worker's accuracy toward the crowd's mean.
 
-If the accuracies of a crowd have a Beta distribution, the posterior mean of one worker's accuracy counts the crowd's
-mean as a + b further answers, a and b being the parameters of the distribution.
+If the accuracies of a crowd have the Beta distribution with parameters a and b, the posterior mean of one worker's
+accuracy counts the crowd's mean as a + b additional answers.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def beta_strength(mean: float, variance: float) -> float:
 
 
 def above_guessing(mean: float, n_classes: int) -> float:
-    """Clip a crowd's mean accuracy to lie above 1/M and below one.
+    """Return a crowd's mean accuracy, clipped to lie above 1/M and below one.
 
     >>> above_guessing(0.2, n_classes=2), above_guessing(0.7, n_classes=2)
     (0.501, 0.7)
@@ -34,7 +34,7 @@ def above_guessing(mean: float, n_classes: int) -> float:
 
 
 def prior_strength_of_crowd(mean: float, n_classes: int) -> float:
-    """Return the prior strength of a crowd with this mean accuracy, which exceeds 1/M.
+    """Return the prior strength, in pseudo-answers, of a crowd with this mean accuracy, which must exceed 1/M.
 
     >>> round(prior_strength_of_crowd(0.8, n_classes=2), 2), prior_strength_of_crowd(0.501, n_classes=2)
     (5.0, 300.0)

@@ -1,6 +1,6 @@
-"""Response bias: workers who know the class with probability x and otherwise answer by fixed label frequencies.
+"""Response bias: workers know the class with probability x and otherwise answer with fixed label frequencies.
 
-This is the model that the rank-one completion of centred answers assumes (`quorate.skills.centred`).
+The rank-one completion of centred answers assumes this model (`quorate.skills.centred`).
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import blocks_of
-from quorate.models.confusion import log_joint, most_entries, over_answers
+from quorate.models.confusion import log_joint, max_entries, sum_over_answers
 from quorate.models.many_classes import SparseScores
 from quorate.voting.posterior import FLOOR, add_one_proportions
 
@@ -21,7 +21,7 @@ class ResponseBias:
     """How often each worker gives each class, and how frequent the classes are."""
 
     frequency: FloatArray  # f, workers × classes, shrunk toward the crowd's
-    prior: FloatArray  # pi [classes], by the plurality of each task, one task of each class added
+    prior: FloatArray  # pi [classes], from the pluralities of the tasks, with one task of each class added
     spread: float  # G = 1 - sum pi²
     crowd: FloatArray  # how often each class is given by all workers
 
@@ -30,14 +30,12 @@ MIN_PROBABILITY = 1e-3  # of any answer
 
 
 def response_bias_scores(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
-    """Score each class by the model of this file.
+    """Return the log joint probability of answers and class by this model, tasks × classes.
 
     Args:
         answers: who answered what.
         skills: x of each worker.
         bias_of_workers: label frequencies of the workers, and the class prior.
-
-    Returns the log joint probability, tasks × classes.
 
     >>> import quorate
     >>> from quorate.skills.shrinkage import response_bias
@@ -46,7 +44,7 @@ def response_bias_scores(answers: Answers, skills: FloatArray, bias_of_workers: 
     [0]
     """
     m = answers.n_classes
-    if answers.n_workers * m**2 > most_entries(answers.n_answers):
+    if answers.n_workers * m**2 > max_entries(answers.n_answers):
         return sparse_response_bias_scores(answers, skills, bias_of_workers)
     return log_joint(answers, np.log(response_bias_matrices(skills, bias_of_workers)), bias_of_workers.prior)
 
@@ -61,12 +59,12 @@ def response_bias_matrices(skills: FloatArray, bias_of_workers: ResponseBias) ->
     x = skills[:, None, None]
     frequency = bias_of_workers.frequency[: len(skills), :, None]
     theta = np.maximum(x * np.eye(frequency.shape[1]) + (1 - x) * frequency, MIN_PROBABILITY)
-    theta /= over_answers(theta)
+    theta /= sum_over_answers(theta)
     return theta
 
 
 def class_prior_by_response_bias(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
-    """Return the class prior by the posterior of this model, one task of each class added.
+    """Return the class prior from the posterior of this model, with one task of each class added.
 
     >>> import quorate
     >>> from quorate.skills.shrinkage import response_bias
@@ -74,7 +72,7 @@ def class_prior_by_response_bias(answers: Answers, skills: FloatArray, bias_of_w
     >>> class_prior_by_response_bias(answers, np.full(3, 0.9), response_bias(answers)).round(2).tolist()
     [0.33, 0.67]
     """
-    if answers.n_workers * answers.n_classes**2 > most_entries(answers.n_answers):
+    if answers.n_workers * answers.n_classes**2 > max_entries(answers.n_answers):
         return _class_prior_of_many(answers, skills, bias_of_workers)
     logs = np.log(response_bias_matrices(skills, bias_of_workers))
     shift = np.log(np.maximum(bias_of_workers.prior, FLOOR))
@@ -82,7 +80,7 @@ def class_prior_by_response_bias(answers: Answers, skills: FloatArray, bias_of_w
 
 
 def sparse_response_bias_scores(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
-    """Return `response_bias_scores` without a matrix per worker: a wrong answer is equally likely for every class.
+    """Return `response_bias_scores` without matrices: the probability of a wrong answer does not depend on the class.
 
     >>> import quorate
     >>> from quorate.skills.shrinkage import response_bias
@@ -100,7 +98,7 @@ def sparse_response_bias_scores(answers: Answers, skills: FloatArray, bias_of_wo
 def _right_and_wrong(
     answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the log-probability of each answer where it is right, and where it is wrong."""
+    """Return the log-probability of each answer if it is right, and if it is wrong."""
     x = skills[answers.worker]
     frequency = bias_of_workers.frequency[answers.worker, answers.label]
     right = np.log(np.maximum(x + (1 - x) * frequency, MIN_PROBABILITY))
@@ -109,12 +107,12 @@ def _right_and_wrong(
 
 
 def _class_prior_of_many(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
-    """Return `class_prior_by_response_bias` from the cells that have answers."""
+    """Return `class_prior_by_response_bias`, computed only from cells with answers."""
     right, wrong = _right_and_wrong(answers, skills, bias_of_workers)
     prior = np.maximum(bias_of_workers.prior, FLOOR)
     cells = SparseScores.of(answers)
     posterior, log_total = cells.posterior(cells.sum_answers(right - wrong), prior)
-    unobserved = np.exp(-log_total)  # posterior of a class that nobody gave the task, over its prior
+    unobserved = np.exp(-log_total)  # posterior / prior of the classes that a task did not receive
     above_unobserved = posterior - prior[cells.label] * unobserved[cells.task]
     totals = np.bincount(cells.label, above_unobserved, answers.n_classes) + prior * unobserved.sum()
     return add_one_proportions(totals)

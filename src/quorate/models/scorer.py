@@ -1,4 +1,4 @@
-"""What a model of the answers offers: log joint probabilities of the classes of each task of a block."""
+"""Interface of models of the answers: log joint probabilities of the classes of each task of a block."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ class HasScores(Protocol):
 
 
 class Scorer(HasScores, Protocol):
-    """A fitted model, worker-sized, which can be sent to where the blocks are."""
+    """A fitted model whose size depends on the workers, not on the tasks, so it can be sent to the blocks."""
 
     def renamed(self, new_class: IntArray) -> "Scorer":
         """Return the model of answers whose class c is renamed ``new_class[c]``."""
 
     def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "Scorer":
-        """Return the model fitted to a posterior of all tasks; gold that the blocks carry is clamped."""
+        """Return the model fitted to a posterior of all tasks; gold in the blocks is clamped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class MatrixScorer:
 
 @dataclass(frozen=True)
 class PluralityScorer:
-    """Every vote adds the same log-odds to its class.
+    """A model in which every vote adds the same log-odds to its class.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> PluralityScorer(0.5).scores(block).tolist()
@@ -64,20 +64,20 @@ class PluralityScorer:
         return self.weight * vote_sums(block, np.ones(block.n_workers))
 
     def renamed(self, new_class: IntArray) -> "PluralityScorer":
-        """Return itself: votes carry the names of their classes."""
+        """Return this scorer unchanged: it has no parameters by class."""
         return self
 
     def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "PluralityScorer":
-        """Return itself: there is nothing to fit."""
+        """Return this scorer unchanged: there is nothing to fit."""
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class SkillScorer:
-    """A worker knows the class with probability x and otherwise answers by its response bias f.
+    """A model in which a worker knows the class with probability x and otherwise answers by its response bias f.
 
-    An answer l adds log(x + (1-x) f_l) - log((1-x) f_l) to the score of class l; both terms have a floor, for skills
-    near one and below zero.
+    An answer l adds log(x + (1-x) f_l) - log((1-x) f_l) to the score of class l. Both probabilities have a lower limit,
+    for skills near one and below zero.
 
     >>> scorer = SkillScorer(np.array([0.5]), np.array([[0.5, 0.5]]), np.array([0.5, 0.5]))
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
@@ -94,7 +94,7 @@ class SkillScorer:
 
     @cached_property
     def gain(self) -> FloatArray:
-        """What an answer of each worker adds to the score of its own class; workers × classes."""
+        """Gain of an answer of each worker in the score of its own class; workers × classes."""
         x = self.skill[:, None]
         knows_or_guesses = np.maximum(x + (1 - x) * self.bias, self.MIN_PROBABILITY)
         guesses = np.maximum((1 - x) * self.bias, self.MIN_PROBABILITY)
@@ -103,12 +103,12 @@ class SkillScorer:
 
     @property
     def log_theta(self) -> OwnClassRows:
-        """What each answer adds to the score of each class, workers × answers × classes."""
+        """Gain of each answer in the score of each class, workers × answers × classes."""
         return OwnClassRows(self.gain)
 
     @property
     def log_prior(self) -> FloatArray:
-        """The score of each class without answers."""
+        """Score of each class for a task without answers."""
         return np.log(self.class_prior)
 
     def scores(self, block: Block) -> FloatArray:

@@ -12,7 +12,7 @@ from quorate.blocks.block import Block, StoredBlocks, Sums
 from quorate.blocks.kernels import joined_workers
 from quorate.blocks.memory import memory_blocks
 from quorate.blocks.numpy_kernels import answers_of, unite
-from quorate.graph.components import parted
+from quorate.graph.components import components_of_roots
 from quorate.io.options import ReadOptions
 from quorate.io.scores import Scores
 from quorate.rating.passes import BY_ANSWER, BY_GROUP, BY_RATER, first_of_rater, scored_answers
@@ -71,12 +71,12 @@ class ScoreBlocks:
             return np.zeros(1, np.int64), np.zeros(1, bool)
         n_raters = len(self.worker_ids)
         if self.counts.n_repeats == 0:
-            return parted(self.blocks.joined())
+            return components_of_roots(self.blocks.joined())
         all_raters = np.arange(2 * n_raters, dtype=np.int32)
         parent = all_raters.copy()
         for partial_parent in self.blocks.map(joined_distinct, n_raters):
             unite(parent, all_raters, partial_parent)
-        return parted(parent)
+        return components_of_roots(parent)
 
     @cached_property
     def per_task(self) -> IntArray:

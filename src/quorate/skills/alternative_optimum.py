@@ -1,9 +1,10 @@
 """One alternative optimum of the rank-one objective, compared with the end of the gradient flow group by group.
 
-The flow from a positive start ends at the skills where those are positive and the correlations exact [Ma20, Theorem 11,
-thm:noiselessPGD]. With noise, or with skills of both signs, another optimum can have a lower loss, and a lower loss is
-no evidence by itself: where a group of workers is loosely connected, chance decides which sign fits better. So the
-other optimum is adopted only where its gain in log-likelihood exceeds what the prior asks for its negative workers.
+If the skills are positive and the correlations exact, the flow from a positive start ends at the skills [Ma20,
+Theorem 11, thm:noiselessPGD]. With noise, or with skills of both signs, another optimum can have a lower loss. A lower
+loss is no evidence by itself: if few tasks connect a group of workers to the others, chance decides which sign of their
+skills fits better. So the other optimum is adopted only if its gain in log-likelihood exceeds the prior cost of its
+additional negative workers.
 """
 
 from collections.abc import Callable
@@ -23,22 +24,22 @@ from quorate.skills.signs import tree_signs
 if TYPE_CHECKING:
     from scipy import sparse
 
-# Prior share of workers of negative skill: 87 of the 2,444 workers of the public sets whose skill differs from zero
-# (|z| > 2.6) are negative, 3.6 %. Each additional negative worker costs the log odds, log 19 nats.
+# Prior share of workers of negative skill. Of the 2,444 workers of the public sets whose skill differs from zero
+# (|z| > 2.6), 87 are negative (3.6 %). Each additional negative worker costs the log odds, log 19 nats.
 NEGATIVE_SHARE = 0.05
 NATS_PER_NEGATIVE_WORKER = float(np.log((1 - NEGATIVE_SHARE) / NEGATIVE_SHARE))
-# Half the 95 % point of chi-squared with one degree of freedom: what a likelihood-ratio test attributes to chance.
+# Half the 95 % point of chi-squared with one degree of freedom: a smaller gain may be chance (likelihood-ratio test).
 CHANCE_NATS = 1.92
-MIN_DIFFERENCE = 0.1  # of a skill, from which on two optima are different estimates of it
-MIN_CORRELATION = 1e-3  # below it, the logarithm of a correlation is noise
-EXACT_FIT = 1e-12  # of the sum of squared correlations: a loss that is rounding
-MAX_CHECKED_WORKERS = 2_000  # above, no alternative is sought: each group costs a descent
-MAX_CHECKED_GROUPS = 50  # the largest ones
+MIN_DIFFERENCE = 0.1  # two optima whose estimates of a skill differ by less agree on it
+MIN_CORRELATION = 1e-3  # smaller correlations are raised to it, because their logarithm is noise
+EXACT_FIT = 1e-12  # relative to the weighted sum of squared correlations: a smaller loss is rounding
+MAX_CHECKED_WORKERS = 2_000  # larger crowds are not checked, because each group takes a descent
+MAX_CHECKED_GROUPS = 50  # only the largest groups are checked
 
 
 @dataclass(frozen=True)
 class PairTable:
-    """Every pair that counts, and the variance of a correlation of weight one at skill zero."""
+    """All pairs with their weights and correlations, and the variance of a correlation of weight one at skill zero."""
 
     i: IntArray
     j: IntArray
@@ -51,14 +52,14 @@ class PairTable:
         return 0.5 * float(self.weights @ (self.correlation - x[self.i] * x[self.j]) ** 2)
 
 
-Descent = Callable[[FloatArray], Solution]  # start -> where the flow from there ends
+Descent = Callable[[FloatArray], Solution]  # start -> end of the flow from this start
 
 
 def check_alternative(problem: Problem, pairs: PairTable, solution: Solution, descend: Descent) -> Solution:
-    """Compare a solution with one alternative optimum, and adopt it where the evidence exceeds the prior.
+    """Compare a solution with one alternative optimum, and adopt the groups whose gain exceeds their prior cost.
 
-    The alternative is the end of the flow from `logarithmic_start`. Workers whose skill has the other sign there are
-    split into connected groups; each group alone is flipped, the flow continued, and its gain compared.
+    The alternative is the end of the flow from `logarithmic_start`. The workers whose skill has the other sign there
+    are split into connected groups. Each group alone is flipped, the flow is continued, and its gain is compared.
 
     Args:
         problem: what is minimised.
@@ -67,7 +68,7 @@ def check_alternative(problem: Problem, pairs: PairTable, solution: Solution, de
         descend: follows the flow from a start.
 
     Returns:
-        The solution, with the groups that were reported; another one where a group was adopted.
+        The solution, with the adopted groups flipped and the groups to report in `alternatives`.
 
     >>> from quorate.skills.objective import triangle
     >>> from quorate.skills.gradient_flow import follow_gradient_flow
@@ -85,18 +86,18 @@ def check_alternative(problem: Problem, pairs: PairTable, solution: Solution, de
     exact = EXACT_FIT * float(pairs.weights @ pairs.correlation**2)
     n_connected = len(np.unique(np.concatenate([pairs.i, pairs.j])))
     fits_exactly = pairs.loss(alternative.skills) <= exact < pairs.loss(solution.skills)
-    if fits_exactly and len(pairs.i) > n_connected:  # with as many pairs as workers an exact fit always exists
+    if fits_exactly and len(pairs.i) > n_connected:  # with as many pairs as workers, an exact fit is no evidence
         return replace(alternative, iterations=sweeps)
     current = solution
     reported = []
     component = _components(pairs.i, pairs.j, n)
-    other_skills = _aligned(problem, component, solution.skills, alternative.skills)
+    other_skills = _align_signs(problem, component, solution.skills, alternative.skills)
     for group in _groups_of_other_sign(pairs, solution.skills, other_skills):
         start = current.skills.copy()
         start[group] = other_skills[group]
         flipped = descend(start)
         sweeps += flipped.iterations
-        flipped = replace(flipped, skills=_aligned(problem, component, current.skills, flipped.skills))
+        flipped = replace(flipped, skills=_align_signs(problem, component, current.skills, flipped.skills))
         difference = np.abs(flipped.skills - current.skills)
         gain = (pairs.loss(current.skills) - pairs.loss(flipped.skills)) / pairs.noise
         n_more_negative = int((flipped.skills < 0).sum()) - int((current.skills < 0).sum())
@@ -117,10 +118,11 @@ def check_alternative(problem: Problem, pairs: PairTable, solution: Solution, de
     return replace(current, iterations=sweeps, alternatives=tuple(reported))
 
 
-def _aligned(problem: Problem, component: IntArray, reference: FloatArray, skills: FloatArray) -> FloatArray:
-    """Flip every component whose skills oppose the reference: a component flipped completely is no other optimum.
+def _align_signs(problem: Problem, component: IntArray, reference: FloatArray, skills: FloatArray) -> FloatArray:
+    """Return the skills with every component flipped whose product with the reference is negative.
 
-    Components with a known skill (gold), or without room in the box, stay as they are.
+    A component in which all skills are flipped is the same optimum. Components with a known skill (gold) or with a
+    skill that the box does not allow to flip stay unchanged.
     """
     is_fixed = problem.lower == problem.upper
     outside = (-skills < problem.lower) | (-skills > problem.upper) | is_fixed
@@ -140,10 +142,11 @@ def _groups_of_other_sign(pairs: PairTable, one: FloatArray, two: FloatArray) ->
 
 
 def logarithmic_start(problem: Problem, pairs: PairTable) -> FloatArray:
-    """Fit ln|C_ij| = z_i + z_j by least squares with weights N_ij C_ij², signs along the strongest spanning tree.
+    """Return skills from the least-squares fit ln|C_ij| = z_i + z_j with weights N_ij C_ij².
 
-    It is exact where the correlations are, as the proof of identifiability is [Ma20, Lemma 9, asylearn]. A component is
-    flipped where its skills sum to less than zero, or where a known skill in it (gold) has the other sign.
+    Their signs follow the strongest spanning tree. With exact correlations these are the skills, as in the proof of
+    identifiability [Ma20, Lemma 9, asylearn]. A component is flipped if its skills sum to less than zero, or, if it
+    contains known skills (gold), if these have the other sign.
 
     >>> from quorate.skills.objective import triangle
     >>> problem = triangle([0.8, -0.6, 0.5])
@@ -171,9 +174,9 @@ def logarithmic_start(problem: Problem, pairs: PairTable) -> FloatArray:
 def fit_logarithms(
     n: int, i: IntArray, j: IntArray, weights: FloatArray, target: FloatArray, known: FloatArray | None = None
 ) -> FloatArray:
-    """Fit z_i + z_j to the targets by weighted least squares; known entries of z (not NaN) are kept.
+    """Return z such that z_i + z_j fits the targets by weighted least squares; entries of `known` other than NaN stay.
 
-    A bipartite component leaves one direction open; there the fit stays near zero.
+    In a bipartite component one direction of z is not determined; along it the fit stays near zero.
 
     >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
     >>> fit_logarithms(3, i, j, np.ones(3), np.array([3.0, 4.0, 5.0])).round(6).tolist()
@@ -186,7 +189,7 @@ def fit_logarithms(
     free = np.flatnonzero(is_free)
     if len(free) == 0:
         return z
-    diagonal = (scale + 1e-9 * scale)[free]  # the ridge
+    diagonal = (scale + 1e-9 * scale)[free]  # a small ridge, because the matrix of a bipartite component is singular
     position = np.cumsum(is_free) - 1
     inside = is_free[i] & is_free[j]
     pairs = (position[i[inside]], position[j[inside]], weights[inside])
@@ -195,7 +198,7 @@ def fit_logarithms(
         solve = partial(np.linalg.solve, symmetric_table(len(free), *pairs) + np.diag(diagonal))
     else:
         solve = _sparse_solver(symmetric(len(free), *pairs), diagonal)
-    for _ in range(3):  # each round corrects what the ridge and rounding left of the last
+    for _ in range(3):  # iterative refinement: the ridge and rounding make each solution inexact
         residual = weights * (target - z[i] - z[j])
         right = sums_of_ends(n, i, j, residual)[free]
         z[free] += solve(right)
@@ -203,7 +206,7 @@ def fit_logarithms(
 
 
 def _sparse_solver(matrix: "sparse.csr_array", diagonal: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Return the function that solves the system of a matrix and its diagonal: by a factorisation, if that is small."""
+    """Return a function that solves the system of a matrix plus a diagonal, by factorisation or conjugate gradients."""
     from scipy import sparse
     from scipy.sparse.linalg import cg, splu
 

@@ -1,9 +1,9 @@
-"""Centred rank-one completion: skills from answers less each worker's response bias, for any class prior.
+"""Centred rank-one completion: skills from answers minus each worker's response bias, for any class prior.
 
-Suppose a worker knows the answer with probability x_i and otherwise answers by its label frequencies f_i. With the
-answer as a unit vector e_l, let z_it = e_l - f_i. Then E[z_it · z_jt] = x_i x_j (1 - sum_g pi_g²), with pi the class
-prior, so rank-one completion gives the skills without the assumption that classes are equally frequent and equally
-hard. For two classes this covers every confusion matrix.
+Suppose a worker knows the answer with probability x_i and otherwise answers according to its label frequencies f_i.
+With the answer as a unit vector e_l, let z_it = e_l - f_i. Then E[z_it · z_jt] = x_i x_j (1 - sum_g pi_g²), with pi the
+class prior, so rank-one completion gives the skills without the assumption that classes are equally frequent and
+equally hard. For two classes this covers every confusion matrix.
 
 The products are sums over blocks.
 """
@@ -30,13 +30,13 @@ class Centred:
     solution: Solution
     mean: float  # mu, the crowd's mean skill, averaged over answers
     bias_of_workers: ResponseBias
-    lower: FloatArray  # least skill of each worker
-    upper: FloatArray
-    ridge: float  # toward the mean
-    pull: FloatArray | None = None  # prior precision of each worker's earlier skill; None without such skills
+    lower: FloatArray  # smallest possible skill of each worker
+    upper: FloatArray  # greatest
+    ridge: float  # strength of the shrinkage toward the mean, in units of the peers' squared skills
+    pull: FloatArray | None = None  # the same toward each worker's skill from earlier runs; None without such skills
 
     def clip(self, skills: FloatArray) -> FloatArray:
-        """Keep skills within their range."""
+        """Return the skills, clipped to their range."""
         return np.clip(skills, self.lower, self.upper)
 
 
@@ -57,19 +57,19 @@ class _CentredSums:
 
 
 def centred_moments(answers: Answered, bias_of_workers: ResponseBias) -> Moments:
-    """Return the moments of the centred answers, each task weighing 1/(R_t - 1), so that each answer counts once.
+    """Return the moments of the centred answers; a task of R answers has weight 1/(R - 1), so each answer counts once.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(2000, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
     >>> moments = centred_moments(crowd.answers, response_bias(crowd.answers))
-    >>> products = (moments.signed @ np.ones(3)) / 1000  # each pair weighs half of the 2,000 tasks: s_i (s_j + s_k)
+    >>> products = (moments.signed @ np.ones(3)) / 1000  # a pair has 2,000 tasks of weight 1/2: s_i (s_j + s_k)
     >>> bool(np.abs(products - [0.8, 0.72, 0.56]).max() < 0.1)
     True
     """
     blocks = blocks_of(answers)
     shared = SharedTasks(blocks, even=False)
     signed = _CentredSums(blocks, bias_of_workers)
-    # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.
+    # The sum of squared correlations cannot be computed as a sum over tasks; the loss omits this constant.
     return Moments(shared, signed, shared @ np.ones(answers.n_workers), energy=0.0, both=signed.both)
 
 
@@ -80,13 +80,13 @@ def centred_skills(
     priors: Priors | None = None,
     tolerance: float = 1e-4,
 ) -> Centred:
-    """Solve for the skills of centred answers, shrunk by empirical Bayes (`quorate.skills.shrinkage`).
+    """Estimate skills from centred answers, shrunk by empirical Bayes (`quorate.skills.shrinkage`).
 
     Args:
         answers: who answered what.
         is_gold: marks the gold worker, of skill one.
-        priors: what is known of the workers from before, on the scale of these skills.
-        tolerance: mean change of a skill at which the passes stop.
+        priors: skills of workers from earlier runs, on the scale of these skills.
+        tolerance: the passes stop when the mean change of a skill is smaller.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(1000, 20, 5, prior=np.array([0.8, 0.2]), seed=0)
@@ -107,7 +107,7 @@ def centred_skills(
         "empirical Bayes",
         CONVERGED if shrunk.converged else CAPPED,
         shrunk.n_passes,
-        loss=0.0,  # mean field minimises no least squares
+        loss=0.0,  # the mean-field iteration has no least-squares objective
         gradient_norm=shrunk.change,
     )
     pull = None if priors is None else priors.precision * shrunk.noise

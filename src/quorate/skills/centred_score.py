@@ -1,13 +1,13 @@
 """Score and variance of centred skills, from which intervals are computed; for any class prior and response bias.
 
-Let z_it be the answer less the worker's label frequencies f_i, and Y_t = sum_j x_j z_jt over the peers. If the skill of
-i is u, z_it · Y_t has mean u G q_2, with G = 1 - sum pi² and q_r the sum of x_j^r over the peers. The answer is l with
-probability f_i(l) + u ([l is true] - pi(l)), so, with F for diag(f) - f fᵀ, Pi for diag(pi) - pi piᵀ and tr for the
-trace, the second moment of z_it · Y_t is, over the true classes,
+Let z_it be the answer minus the worker's label frequencies f_i, and Y_t = sum_j x_j z_jt over the peers. If the skill
+of i is u, z_it · Y_t has mean u G q_2, with G = 1 - sum pi² and q_r the sum of x_j^r over the peers. The answer is l
+with probability f_i(l) + u ([l is true] - pi(l)), so, with F for diag(f) - f fᵀ, Pi for diag(pi) - pi piᵀ and tr for
+the trace, the second moment of z_it · Y_t is, over the true classes,
 
     (q_2² - q_4) (tr(F_i Pi) + u B_i) + q_2 tr(F_i F) + u q_3 E_i
 
-where B_i and E_i are third moments of the response bias (both zero for two even classes). For even classes and no
+where B_i and E_i are third moments of the response bias (both zero for two even classes). For even classes without
 response bias these are the sums of `rank_one_score.py`.
 """
 
@@ -28,13 +28,13 @@ from quorate.skills.shrinkage import BIAS_PSEUDO_ANSWERS
 
 # Pseudo-answers toward the crowd's response bias inside variances; without them five equal answers have variance zero.
 VARIANCE_PSEUDO_ANSWERS = 20.0
-CACHED_ENTRIES = 1 << 15  # of workers × classes: 256 kB
-CLASSES_PER_ANSWER = 10  # classes whose cost equals that of one answer
+MAX_CACHED_ENTRIES = 1 << 15  # of a matrix of workers × classes: 256 kB
+CLASSES_PER_ANSWER = 10  # number of classes whose cost equals that of one answer
 
 
 @dataclass(frozen=True, eq=False)
 class CentredInference(SkillInference):
-    """Skills from centred answers, and the answers behind them.
+    """Skills from centred answers, and the answers from which they were estimated.
 
     >>> import quorate
     >>> from quorate.skills.centred import centred_skills
@@ -47,41 +47,44 @@ class CentredInference(SkillInference):
     """
 
     is_gold: BoolArray  # of each worker
-    is_free: BoolArray  # its skill, if it has one, is an estimate: neither gold nor a copy
+    is_free: BoolArray  # workers whose skill, if they have one, is an estimate: neither gold nor in a copying cluster
     bias_of_workers: ResponseBias
-    ridge: float  # by which the skills are shrunk toward their mean
-    priors: Priors | None = None  # what was known of the workers from before
-    pull: FloatArray | None = None  # by which the skills are shrunk toward that
-    prior_scale: float = 1.0  # what was known stands in the skills on the scale of this factor
+    ridge: float  # strength of the shrinkage toward the mean
+    priors: Priors | None = None  # skills of workers from earlier runs
+    pull: FloatArray | None = None  # strength of the shrinkage toward them
+    prior_scale: float = 1.0  # factor on the prior skills in the skills
 
     @property
     def n_answers(self) -> int:
-        """How many answers there are, gold's included; counted twice from 20 classes on, and so forth."""
+        """Number of answers, gold included, times a factor for the cost of many classes: 2 from 20 classes on, etc."""
         return self.crowd.n_answers * max(1, self.n_classes // CLASSES_PER_ANSWER)
 
     @property
     def needs_peer_error(self) -> bool:
-        """Whether the errors of the peers' skills can matter beside those of a worker's own answers."""
+        """Whether the errors of the peers' skills can matter in addition to the errors of a worker's own answers."""
         return len(self.skills) <= AUTO_FULL_WORKERS
 
     @cached_property
-    def _kept(self) -> FloatArray:
-        """c: factor by which an answer's own share in the response bias reduces its agreement with the truth."""
+    def _centring_factor(self) -> FloatArray:
+        """Factor c = (n - 1)/n of each worker by which centring reduces its agreement with the truth.
+
+        An answer is one of the n answers and pseudo-answers from which its worker's response bias is estimated.
+        """
         n = self._bias_answers
         kept: FloatArray = (n + BIAS_PSEUDO_ANSWERS - 1) / (n + BIAS_PSEUDO_ANSWERS)
         return kept
 
     @property
     def _bias_answers(self) -> FloatArray:
-        """Number of answers behind each worker's response bias, pseudo-answers of priors included."""
+        """Number of answers from which each worker's response bias is estimated, with the pseudo-answers of priors."""
         n_answers = self.crowd.per_worker.astype(np.float64)
         return n_answers if self.priors is None else n_answers + self.priors.worth
 
     @cached_property
     def _passes(self) -> tuple[FloatArray, FloatArray]:
-        """The sums over peers that `quorate.blocks.numpy_kernels.powers` lists, and those of z_it · Y_t over the tasks.
+        """Each worker's sums over peers (`quorate.blocks.numpy_kernels.powers`), and its sums of z_it · Y_t over tasks.
 
-        Both are weighed by the tasks; the last of the powers is over those who are gold.
+        Both have the weights of the tasks. The last of the sums over peers is over gold only.
         """
         blocks = blocks_of(self.crowd)
         squares = np.where(self.is_gold, self._x**2, 0.0)
@@ -89,40 +92,41 @@ class CentredInference(SkillInference):
         return powers, blocks.sum(centred_products, self._x, self.bias_of_workers.frequency)[0]
 
     @property
-    def _known(self) -> FloatArray:
-        """D: information of the peers, the sum of omega q_2 over each worker's tasks."""
-        known: FloatArray = self._passes[0][0]
-        return known
+    def _information(self) -> FloatArray:
+        """D: information of each worker's peers, the weighted sum of q_2 over its tasks."""
+        information: FloatArray = self._passes[0][0]
+        return information
 
     @cached_property
-    def _in_scale(self) -> FloatArray:
-        """How much of c the scale of the peers' skills holds already: its mean, for skills come from centred answers.
+    def _peer_factor(self) -> FloatArray:
+        """Part of c that the scale of the peers' skills already includes: the mean of c over the answers.
 
-        Nothing of it where the peer is gold, whose skill is one by definition.
+        The peers' skills are estimated from centred answers. The skill of gold is one by definition, so the factor is 1
+        for the share of the information that comes from gold.
         """
-        mean = float(np.average(self._kept, weights=self.crowd.per_worker))
+        mean = float(np.average(self._centring_factor, weights=self.crowd.per_worker))
         by_gold = self._passes[0][-1]
-        share = np.divide(by_gold, self._known, out=np.zeros_like(by_gold), where=self._known > 0)
+        share = np.divide(by_gold, self._information, out=np.zeros_like(by_gold), where=self._information > 0)
         in_scale: FloatArray = mean + (1 - mean) * share
         return in_scale
 
     def agreement_score(self, skills: FloatArray) -> WorkerScore:
         """Return the score of rank-one at these skills, without centring.
 
-        One test for all methods: the centred score, whose variance includes that of the response bias, would call 20
-        workers of the public sets weakly identified instead of none.
+        All methods use this test. With the centred score, whose variance includes that of the response bias, 20 workers
+        of the public sets would be weakly identified instead of none.
         """
         return OneCoinInference(self.crowd, skills, self.is_free).score()
 
     @property
     def is_known_before(self) -> BoolArray:
-        """Which workers' skills are known from an earlier run."""
+        """Mask of the workers whose skills are known from an earlier run."""
         if self.priors is None:
             return np.zeros(len(self.skills), dtype=bool)
         return self.priors.is_known
 
     def score(self) -> WorkerScore:
-        """Return each worker's raw estimate and the variance it has, in O(answers); what is known is part of it."""
+        """Return each worker's raw estimate and its variance, in O(answers); prior skills are part of the estimate."""
         batch = self.batch_score()
         if self.priors is None or self.pull is None:
             return batch
@@ -139,109 +143,109 @@ class CentredInference(SkillInference):
 
     @cached_property
     def _batch_share(self) -> FloatArray:
-        """Share of a raw estimate that comes from the batch rather than from priors: D/(D + prior precision)."""
-        pull = np.zeros(len(self._known)) if self.pull is None else self.pull
-        both = self._known + pull
-        share: FloatArray = np.divide(self._known, both, out=np.ones(len(both)), where=both > 0)
+        """Share of each raw estimate that comes from the answers and not from priors: D/(D + pull)."""
+        pull = np.zeros(len(self._information)) if self.pull is None else self.pull
+        both = self._information + pull
+        share: FloatArray = np.divide(self._information, both, out=np.ones(len(both)), where=both > 0)
         return share
 
     @property
-    def _to_mean(self) -> float | FloatArray:
-        """By how much skills are drawn to their mean: less where something is known, which takes its place."""
+    def _ridge_to_mean(self) -> float | FloatArray:
+        """Strength of the shrinkage toward the mean: reduced by that toward a prior skill, at least zero."""
         return self.ridge if self.pull is None else np.maximum(self.ridge - self.pull, 0.0)
 
     def batch_score(self) -> WorkerScore:
-        """Return the score of these answers alone, the peers' skills being fixed."""
+        """Return the score from these answers without priors, for fixed skills of the peers."""
         spread = self.bias_of_workers.spread
-        (_, one, cube, q4, both, _), agreed = self._passes
-        pairs = both - q4
-        scale = np.where(self._known > 0, self._known, np.nan)
+        (_, q2, q3, q4, q2_squared, _), agreed = self._passes
+        pairs = q2_squared - q4
+        scale = np.where(self._information > 0, self._information, np.nan)
         a, b, c, e = (moment / spread**2 for moment in self._bias_moments())
-        alpha = (a * pairs + c * one) / scale**2
+        alpha = (a * pairs + c * q2) / scale**2
         n = np.maximum(self._bias_answers, 1)
-        # The response bias is an average over the same answers. The product of its error and that of the mean of Y_t,
-        # correlated through the skill, remains of the variance where worker and peers are perfect.
+        # The response bias is an average over the same answers, so its error and the error of the mean of Y_t are
+        # correlated through the skill. For a perfect worker with perfect peers, only their product is left.
         return WorkerScore(
-            agreed / spread / (scale * self._kept / self._in_scale),
+            agreed / spread / (scale * self._centring_factor / self._peer_factor),
             alpha * (1 + 1 / n),
-            (b * pairs + e * cube) / scale**2,
-            both / scale**2 - 1 / n**2,
+            (b * pairs + e * q3) / scale**2,
+            q2_squared / scale**2 - 1 / n**2,
         )
 
     def shrunk_to(self, mean: float) -> FloatArray:
-        """Return the raw estimates, shrunk toward a mean as skills are; the mean where peers are uninformative."""
-        information = self._known
+        """Return the raw estimates, shrunk toward a mean like the skills; the mean where peers have no information."""
+        information = self._information
         raw = np.where(information > 0, np.nan_to_num(self.batch_score().raw), 0.0)
         shrunk: FloatArray = (information * raw + self.ridge * mean) / (information + self.ridge)
         return shrunk
 
     def on_scale(self, skills: FloatArray, after: float) -> FloatArray:
-        """Rescale skills from this G to another; x² G is kept.
+        """Return the skills rescaled from this G to another such that x² G stays the same.
 
-        Skills from earlier runs are on the other scale already.
+        The part from earlier runs is not rescaled, because it is already on the other scale.
         """
         estimated, known = self.parts(skills)
         return rescaled(estimated, self.bias_of_workers.spread, after) + known
 
     def parts(self, skills: FloatArray) -> tuple[FloatArray, float | FloatArray]:
-        """Split skills into the part that scales with G, and the part from earlier runs, which does not."""
+        """Split skills into the part that depends on the scale G, and the part from earlier runs, which does not."""
         if self.priors is None or self.pull is None:
             return skills, 0.0
-        known = self.pull / np.maximum(self._known + self._to_mean + self.pull, 1e-300) * self.priors.skill
+        known = self.pull / np.maximum(self._information + self._ridge_to_mean + self.pull, 1e-300) * self.priors.skill
         return skills - self.prior_scale * known, known
 
     def scale_range(self) -> tuple[float, float]:
-        """Return the factors on the skills that the uncertainty of the class prior allows."""
-        from quorate.skills.centred_skills import prior_scale_range  # which is built on these scores
+        """Return the least and greatest factor on all skills within the standard error of the class prior."""
+        from quorate.skills.centred_skills import prior_scale_range  # it imports this module
 
         return prior_scale_range(self)
 
     def noise(self) -> FloatArray:
-        """Return the sampling variance of each skill: that of the raw estimate, reduced by the ridge."""
+        """Return the sampling variance of each skill: the variance of the raw estimate, reduced by the shrinkage."""
         x = np.clip(self._x, -1 / (self.n_classes - 1), 1.0)
         variance = np.nan_to_num(self.score().variance(x), nan=1.0)  # a worker without peers
-        known = self._known if self.pull is None else self._known + self.pull
-        shrinkage: FloatArray = known / np.maximum(known + self._to_mean, 1e-12)
+        known = self._information if self.pull is None else self._information + self.pull
+        shrinkage: FloatArray = known / np.maximum(known + self._ridge_to_mean, 1e-12)
         return variance * shrinkage**2
 
     def _bias_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""
+        """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean with the weights of peers."""
         n = self._bias_answers[:, None]
         mean = self.bias_of_workers.crowd
         label_counts = self.bias_of_workers.frequency * (n + BIAS_PSEUDO_ANSWERS) - BIAS_PSEUDO_ANSWERS * mean
         f = (label_counts + VARIANCE_PSEUDO_ANSWERS * mean) / (n + VARIANCE_PSEUDO_ANSWERS)
         share = self.crowd.per_worker * self._x**2
         share = share / max(float(share.sum()), 1e-300)
-        noise = share * self._kept**2  # centring takes from the peers' noise, too
+        noise = share * self._centring_factor**2  # centring reduces the noise of the peers, too
         prior = self.bias_of_workers.prior
-        scale = self._in_scale**2
+        scale = self._peer_factor**2
         b, e = _by_rows(partial(_third_moments, crowd=share @ f, prior=prior), f)
         of_prior = _spread_traces(f, prior[None], np.ones(1))
         of_crowd = _spread_traces(f, f, noise)
         return of_prior, b, of_crowd * scale, e * noise.sum() * scale
 
     def peer_error(self, *, draws: int, seed: int) -> PeerError:
-        """Return the errors of the peers' skills, with psi and the curvature as sums over tasks."""
-        from quorate.skills.variance_inflation import Curvature, Pulls, peer_error, task_sums
+        """Return what the errors of the peers' skills add to the variances of the raw estimates."""
+        from quorate.skills.variance_inflation import Curvature, ScoreContributions, peer_error, task_sums
 
         bias = self.bias_of_workers
         sums = task_sums(self.answers, self._x, bias.frequency, bias.spread, even=False)
         lowest = -1 / (self.n_classes - 1)
-        tried = np.clip(np.nan_to_num(self.score().raw), lowest, 1.0) * self._kept / self._in_scale
-        pulls = Pulls(sums.block, sums.pulls(tried))
-        known = self._known
+        tried = np.clip(np.nan_to_num(self.score().raw), lowest, 1.0) * self._centring_factor / self._peer_factor
+        contributions = ScoreContributions(sums.block, sums.contributions(tried))
+        known = self._information
         if self.priors is not None and self.pull is not None:
             root = np.sqrt(self.priors.precision)
-            # By how much what is known of each worker from before may be off.
-            off = np.divide(self.pull, root, out=np.zeros(len(root)), where=root > 0)
-            pulls = replace(pulls, known=off)
+            # Standard error of each prior skill, times the strength of its shrinkage.
+            prior_errors = np.divide(self.pull, root, out=np.zeros(len(root)), where=root > 0)
+            contributions = replace(contributions, known=prior_errors)
             known = known + self.pull
-        curvature = Curvature(known, sums.peers, self.is_free & ~np.isnan(self.skills), self._to_mean)
-        return peer_error(curvature, pulls, sums.shared, self._x, draws=draws, seed=seed)
+        curvature = Curvature(known, sums.peers, self.is_free & ~np.isnan(self.skills), self._ridge_to_mean)
+        return peer_error(curvature, contributions, sums.shared, self._x, draws=draws, seed=seed)
 
 
 def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
-    """Rescale skills from one G = 1 - sum pi² to another; x² G is kept.
+    """Return skills rescaled from one G = 1 - sum pi² to another such that x² G stays the same.
 
     >>> rescaled(np.array([0.4]), 0.5, 0.32).tolist()
     [0.5]
@@ -251,10 +255,9 @@ def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
 
 
 def _spread_traces(f: FloatArray, peer_frequency: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return tr(F_i F) of each worker: F_i = diag(f_i) - f_i f_iᵀ, and F the sum of the others' by their weight."""
-    if (
-        max(len(f), len(peer_frequency)) < f.shape[1]
-    ):  # of many classes a matrix would be larger than a product for every two
+    """Return tr(F_i F) of each worker, with F_i = diag(f_i) - f_i f_iᵀ and F the weighted sum of the peers' F_j."""
+    # With more classes than workers, the products of pairs of workers take less memory than a matrix of classes.
+    if max(len(f), len(peer_frequency)) < f.shape[1]:
         mean = weight @ peer_frequency
         squares = weight @ peer_frequency**2
         traces: FloatArray = f @ (mean - squares) - (f * f) @ mean + (f @ peer_frequency.T) ** 2 @ weight
@@ -270,14 +273,14 @@ def _traces(f: FloatArray, matrix: FloatArray) -> FloatArray:
 
 
 def _by_rows(moments: Callable[[FloatArray], tuple[FloatArray, ...]], f: FloatArray) -> tuple[FloatArray, ...]:
-    """Compute moments of each worker for some workers at a time, so that what they need stays in the cache."""
-    size = max(CACHED_ENTRIES // f.shape[1], 1)
+    """Compute moments of each worker in batches of workers whose frequencies fit into the cache."""
+    size = max(MAX_CACHED_ENTRIES // f.shape[1], 1)
     parts = [moments(f[low : low + size]) for low in range(0, max(len(f), 1), size)]
     return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
 def _third_moments(f: FloatArray, crowd: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return B_i and E_i: how the second moment changes where the answer is the true class rather than any.
+    """Return B_i and E_i of each worker: change of the second moment if the answer is the true class and not any class.
 
     With d_l = e_l - f_i, B is the mean over g ~ pi of sum_l ([g=l] - pi_l) ((e_g - pi) · d_l)², and E that of
     sum_l ([g=l] - pi_l) sum_k ([g=k] - pi_k) (d_l(k) - d_l · f)², f being the crowd's label frequencies.

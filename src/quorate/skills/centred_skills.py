@@ -1,13 +1,13 @@
 """Worker estimates from centred rank-one skills: class prior, scale and signs.
 
-Centred answers determine x_i x_j G, where G = 1 - sum pi² depends on the class prior pi. The plurality of each task,
-with which the vote starts, overestimates a rare class wherever workers are poor: at 9 : 1 skills come out a fifth too
-low, however many answers there are. So the prior is fitted by EM, under the model of the skills: worker i gives l with
-probability f_i(l) + x_i ([l is true] - pi(l)), with x_i² G as the moments have it.
+Centred answers determine x_i x_j G, where G = 1 - sum pi² depends on the class prior pi. The pluralities of the tasks,
+with which the vote starts, overestimate a rare class if the workers are poor: with classes 9 : 1, skills were a fifth
+too low, for any number of answers. So the prior is fitted by EM under the model of the skills: worker i gives l with
+probability f_i(l) + x_i ([l is true] - pi(l)), where x_i² G keeps the value from the moments.
 
-EM would attribute the sampling error of the skills to knowledge and end at too uneven a prior: where all skills are
-0.6, at 9 : 1 and with 400 answers per worker, skills came out a third too high. So skills are first shrunk toward their
-mean, by their variances.
+EM alone would attribute the sampling error of the skills to knowledge and end at a prior that is too uneven: with all
+skills 0.6, classes 9 : 1 and 400 answers per worker, skills were a third too high. So skills are first shrunk toward
+their mean, according to their variances.
 """
 
 from collections.abc import Callable
@@ -29,20 +29,20 @@ from quorate.skills.skill_notes import orientation_note, sign_note, undetermined
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import weight
 
-MAX_PRIOR_ANSWERS = 150_000  # sampled for the prior: standard error about .01 for a class of a tenth
-MAX_PRIOR_STEPS = 30  # of EM; two or three where classes are even
-PRIOR_TOLERANCE = 3e-4  # change of a class's probability
-MAX_EXTRAPOLATION_RATIO = 0.9  # of two steps: at most nine further steps at once
-MAX_PRIOR_SKILL = 0.99  # in the EM of the prior: no answer decides a task alone
-UNEVEN_EXPONENTS = 1.15 ** np.arange(1, 11)  # up to 4, at which a class of 10 % has 0.02 %
+MAX_PRIOR_ANSWERS = 150_000  # size of the sample for the prior: standard error about .01 for a class of 10 %
+MAX_PRIOR_STEPS = 30  # of EM; two or three are enough if the classes are even
+PRIOR_TOLERANCE = 3e-4  # EM stops when no class probability changes by more
+MAX_EXTRAPOLATION_RATIO = 0.9  # of the lengths of two steps: an extrapolation takes at most nine further steps at once
+MAX_PRIOR_SKILL = 0.99  # in the EM of the prior, so that no single answer decides a task
+UNEVEN_EXPONENTS = 1.15 ** np.arange(1, 11)  # up to 4, where a class of 10 % becomes one of 0.02 %
 MAX_ENTRIES = 20_000_000  # of a table of tasks × classes, or workers × classes × classes: 160 MB
 
 
 def converged_response_bias(inference: CentredInference) -> ResponseBias:
-    """Fit the class prior by EM over all answers.
+    """Return the response bias with the class prior fitted by EM over the answers, or over a sample of them.
 
     Args:
-        inference: skills, the answers behind them, and the response bias with the first class prior.
+        inference: skills, their answers, and the response bias with the first class prior.
 
     >>> import quorate
     >>> from quorate.skills.centred import centred_skills
@@ -81,13 +81,13 @@ def converged_response_bias(inference: CentredInference) -> ResponseBias:
 def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
     """Return the least and greatest factor on the skills within one standard error of the class prior.
 
-    The prior pi is made more and less even, pi^s, and the skills follow with x² G as it is; the standard error is where
-    the likelihood of the answers has fallen by one half from that of pi. One suffices: the interval to which the
-    factors are applied reaches 1.96 standard errors of all else, and 1.96 a + b is more than 1.96 sqrt(a² + b²) while
-    b is less than 1.4 a.
+    The prior pi is made more and less even, pi^s, and the skills are rescaled such that x² G stays the same. One
+    standard error is reached where the log-likelihood of the answers is one half lower than for pi. One is enough: the
+    interval to which the factors are applied extends 1.96 standard errors a of all other sources, and 1.96 a + b is
+    more than 1.96 sqrt(a² + b²) if b is less than 1.4 a.
 
     Args:
-        inference: skills on the scale of the fitted prior, and the answers behind them.
+        inference: skills on the scale of the fitted prior, and their answers.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 10, 5, prior=np.array([0.95, 0.05]), skills=np.full(10, 0.7), seed=0)
@@ -101,7 +101,7 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
     if (sample.per_task == 0).any():
         sample = sample.only(sample.per_task > 0)
     entries = max(sample.n_workers * sample.n_classes, sample.n_tasks) * sample.n_classes
-    if sample.n_tasks == 0 or entries > MAX_ENTRIES:  # of so many classes G is next to one, whatever the prior
+    if sample.n_tasks == 0 or entries > MAX_ENTRIES:  # with so many classes, G is close to one for any prior
         return 1.0, 1.0
     sample, has_answers = those_who_answered(sample)
     at_prior = _at_prior(inference, has_answers)
@@ -131,7 +131,7 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
 def _at_prior(
     inference: CentredInference, has_answers: BoolArray
 ) -> Callable[[FloatArray, float], tuple[FloatArray, ResponseBias]]:
-    """Return a function: skills and response bias of the workers in ``there`` under another prior; x² G is kept."""
+    """Return a function (prior, G) -> skills and response bias of the workers with answers; x² G stays the same."""
     bias_of_workers = inference.bias_of_workers
     scaled, from_before = inference.parts(shrink_to_mean(inference, inference.noise()))
     scaled = scaled[has_answers]
@@ -150,7 +150,7 @@ def _at_prior(
 
 
 def _ahead(prior: FloatArray, moved: FloatArray, last: FloatArray) -> FloatArray:
-    """Extrapolate the steps geometrically (Aitken)."""
+    """Return the prior extrapolated from its last two steps as a geometric series (Aitken)."""
     shrinking = min(max(float(moved @ last) / max(float(last @ last), 1e-300), 0.0), MAX_EXTRAPOLATION_RATIO)
     further = np.maximum(prior + moved * shrinking / (1 - shrinking), prior / 2)
     ahead: FloatArray = further / further.sum()
@@ -158,11 +158,11 @@ def _ahead(prior: FloatArray, moved: FloatArray, last: FloatArray) -> FloatArray
 
 
 def shrink_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:
-    """Shrink the skills toward their mean by their sampling variance; undetermined ones are zero.
+    """Return the skills shrunk toward their mean according to their sampling variance; zero if undetermined or gold.
 
     Args:
         inference: the skills.
-        noise: sampling variance of each.
+        noise: sampling variance of each skill.
 
     >>> import quorate
     >>> from quorate.skills.shrinkage import response_bias
@@ -178,8 +178,8 @@ def shrink_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray
     skills = np.where(known, inference.skills, 0.0)
     mean = float(share @ skills)
     variance = max(float(share @ np.where(known, (skills - mean) ** 2 - noise, 0.0)), 0.0)
-    real = variance / np.maximum(variance + noise, 1e-12)
-    return np.where(known, mean + (skills - mean) * real, 0.0)
+    reliability = variance / np.maximum(variance + noise, 1e-12)
+    return np.where(known, mean + (skills - mean) * reliability, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,11 +190,11 @@ class CentredEstimates:
     status: IntArray  # of each worker without gold
     skills: FloatArray  # for the vote: the crowd's mean where they are not determined
     mean: float  # the crowd's mean skill
-    centred: Centred | None = None  # None where no skill is determined, as the next two are
-    standing: "_Standing | None" = None
-    bias_of_workers: ResponseBias | None = None  # of the workers, with the class prior that the vote starts from
+    centred: Centred | None = None  # None where no skill is determined; so are the next two
+    orientation: "_Orientation | None" = None
+    bias_of_workers: ResponseBias | None = None  # of the workers, with the class prior with which the vote starts
     priors: Priors | None = None  # skills from earlier runs, on the reported scale
-    prior_scale: float = 1.0  # factor from there to the scale of the solution
+    prior_scale: float = 1.0  # factor from the reported scale to the scale of the solution
 
     @cached_property
     def skill_estimates(self) -> WorkerEstimates:
@@ -218,22 +218,22 @@ class CentredEstimates:
     def inference(self) -> CentredInference:
         """Inference on the skills, on the scale of the fitted class prior.
 
-        The vote keeps the plurality's prior: over the 26 public crowds the error is equal (.180), and the fitted prior
-        changes the error of single crowds by up to a point in either direction.
+        The vote uses the prior of the pluralities: over the 26 public crowds the error is the same (.180), and the
+        fitted prior changes the error of single crowds by up to a percentage point in either direction.
         """
         centred = self.centred
-        standing = self.standing
-        assert centred is not None  # something is determined
-        assert standing is not None
-        first = _inference(self.evidence, centred, standing, self.priors, self.prior_scale)
+        orientation = self.orientation
+        assert centred is not None  # callers ask only if some skill is determined
+        assert orientation is not None
+        first = _inference(self.evidence, centred, orientation, self.priors, self.prior_scale)
         bias_of_workers = converged_response_bias(first)
         scaled_skills = centred.clip(first.on_scale(centred.solution.skills, bias_of_workers.spread))
         scaled = (scaled_skills, bias_of_workers, centred.bias_of_workers.spread / bias_of_workers.spread)
-        return _inference(self.evidence, centred, standing, self.priors, scaled=scaled)
+        return _inference(self.evidence, centred, orientation, self.priors, scaled=scaled)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader of the skills must know: who is not determined, and which signs rest on what."""
+        """Notes on undetermined skills, prior skills, and the assumptions behind the signs."""
         known = () if self.priors is None else self.priors.notes
         notes = (*undetermined_note(self.status), *known, *orientation_note(self.evidence))
         if self.centred is None or not self._sign_is_uncertain():
@@ -244,7 +244,7 @@ class CentredEstimates:
         return (*notes, *sign_note(self.inference.skills, information, component, free))
 
     def _sign_is_uncertain(self) -> bool:
-        """Whether a component's skills sum to less than their largest possible error, one per worker."""
+        """Whether the skills of a component without anchor may sum to zero, with a standard error of one per worker."""
         skills = self.inference.skills
         component = self.evidence.verdict.component
         n = len(self.evidence.free)
@@ -255,11 +255,11 @@ class CentredEstimates:
 
 
 def centred_estimates(evidence: AnswerEvidence, priors: Priors | None = None) -> CentredEstimates:
-    """Solve for the skills of centred answers, and orient every component.
+    """Estimate skills from centred answers, and orient every component.
 
     Args:
         evidence: of the answers; its last worker is the known labels, if there are any.
-        priors: what is known of the workers from before.
+        priors: skills of workers from earlier runs.
 
     >>> import quorate
     >>> from quorate.skills.identification import gather
@@ -282,48 +282,57 @@ def centred_estimates(evidence: AnswerEvidence, priors: Priors | None = None) ->
     factor = 1.0
     centred = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=all_priors)
     if all_priors is not None:
-        # Skills are reported on the scale of the fitted class prior, and solved for on that of the plurality's.
-        standing = _standing(evidence, determined, centred)
-        after = converged_response_bias(_inference(evidence, centred, standing, all_priors)).spread
+        # Skills are reported on the scale of the fitted class prior, but estimated on that of the pluralities.
+        orientation = _orientation(evidence, determined, centred)
+        after = converged_response_bias(_inference(evidence, centred, orientation, all_priors)).spread
         factor = float(np.sqrt(after / centred.bias_of_workers.spread))
         centred = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=all_priors.scaled(factor))
-    standing = _standing(evidence, determined, centred)
-    filled = np.where(is_known, (standing.sign * centred.solution.skills)[:n], centred.mean)
+    orientation = _orientation(evidence, determined, centred)
+    filled = np.where(is_known, (orientation.sign * centred.solution.skills)[:n], centred.mean)
     return CentredEstimates(
-        evidence, status, filled, centred.mean, centred, standing, centred.bias_of_workers, all_priors, factor
+        evidence, status, filled, centred.mean, centred, orientation, centred.bias_of_workers, all_priors, factor
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Standing:
+class _Orientation:
     """Properties of each worker, gold included, that do not depend on the scale of the skills."""
 
-    determined: BoolArray  # its skill is
-    sign: FloatArray  # of its component
+    determined: BoolArray  # whether the skill is determined
+    sign: FloatArray  # by which the skills of the worker's component are multiplied: 1 or -1
 
 
-def _standing(evidence: AnswerEvidence, determined: BoolArray, centred: Centred) -> _Standing:
+def _orientation(evidence: AnswerEvidence, determined: BoolArray, centred: Centred) -> _Orientation:
     """Orient every component without gold and without workers of known skill."""
     skills = centred.solution.skills
     component = evidence.verdict.component
-    turned = orient(skills, component, evidence.anchored)[1]
-    return _Standing(determined, np.where(turned[component], -1.0, 1.0))
+    is_flipped = orient(skills, component, evidence.anchored)[1]
+    return _Orientation(determined, np.where(is_flipped[component], -1.0, 1.0))
 
 
 def _inference(
     evidence: AnswerEvidence,
     centred: Centred,
-    standing: _Standing,
+    orientation: _Orientation,
     priors: Priors | None,
     prior_scale: float = 1.0,
     *,
     scaled: tuple[FloatArray, ResponseBias, float] | None = None,
 ) -> CentredInference:
-    """Return the inference on the skills as solved for, or on another scale with the ridge scaled likewise."""
+    """Return the inference on the scale of the solution, or on another scale with the ridge multiplied by its factor.
+
+    Args:
+        evidence: of the answers.
+        centred: the solution.
+        orientation: which skills are determined, and their signs.
+        priors: skills of workers from earlier runs.
+        prior_scale: factor from the scale of the priors to that of the solution.
+        scaled: skills on another scale, the response bias with its class prior, and the factor on the ridge.
+    """
     skills, bias_of_workers, factor = (
         (centred.solution.skills, centred.bias_of_workers, 1.0) if scaled is None else scaled
     )
-    oriented_skills = np.where(standing.determined, standing.sign * skills, np.nan)
+    oriented_skills = np.where(orientation.determined, orientation.sign * skills, np.nan)
     pull = None if centred.pull is None else centred.pull * factor
     return CentredInference(
         evidence.crowd,

@@ -1,12 +1,13 @@
-"""Rank-one completion of any symmetric matrix of which some entries are given [Ma20, Theorem 8, learnability].
+"""Rank-one completion of a symmetric matrix from some of its entries [Ma20, Theorem 8, learnability].
 
 x xᵀ is fitted to the given entries by weighted least squares. The graph of the **non-zero** entries decides what is
-determined: in a component with an odd cycle x is determined up to one sign, and every entry with it; in one without,
-x is determined up to a factor a on one side and 1/a on the other, and the entries between the sides are. A row whose
-entries are all zero, one of them with a row that is not, is zero.
+determined. In a component with an odd cycle, x is determined up to one sign, and every entry of the matrix is
+determined. In a component without an odd cycle, x is determined up to a factor a on one side and 1/a on the other; the
+entries between the two sides are determined. A row whose given entries are all zero is zero, if one of them is with a
+row that is not zero.
 
-The loss is not coercive. Where the product of the entries along an odd cycle is negative, or a zero is given between
-two rows that are not zero, the loss can fall as some entries of x grow like t and their neighbours fall like 1/t; then
+The loss is not coercive. If the product of the entries along an odd cycle is negative, or if a zero is given between
+two rows that are not zero, the loss can fall as some entries of x grow like t and their neighbours fall like 1/t. Then
 there is no finite minimiser, and the result states it.
 """
 
@@ -28,12 +29,12 @@ from quorate.skills.objective import CONVERGED, Problem, Solution
 from quorate.skills.signs import tree_signs
 from quorate.skills.solvers import SOLVERS, SolverName
 
-# Scaled by the fit of the logarithms, every entry of x has a size of about one. An entry at this size is unbounded.
+# Bound of the scaled x. Divided by the scale from the fit of the logarithms, entries of x are usually close to one.
 MAX_SCALED = 1e3
-GROWING = 3.0  # scaled size from which on an entry may be one that grows without bound
-DOUBLINGS = 10  # of the growing entries, each of which must lower the loss, in the test for a finite minimiser
-ROUNDING = 1e-18  # of a scaled loss: an exact fit
-MIN_LOG_WEIGHT = 1e-4  # of an entry in the fit of the logarithms, relative to the greatest of its component
+MIN_GROWING = 3.0  # smaller scaled entries of x are not tested for growth without bound
+N_DOUBLINGS = 10  # of the growing entries in this test; each of them must lower the loss
+EXACT_FIT_LOSS = 1e-18  # a smaller scaled loss is rounding
+MIN_LOG_WEIGHT = 1e-4  # of an entry in the fit of the logarithms, relative to the greatest weight in its component
 IDENTIFIED = "identified"
 UP_TO_A_FACTOR = "not identified: up to a factor, its component is bipartite"
 NO_NEIGHBOUR = "not identified: no entry with a row that is not zero"
@@ -43,9 +44,9 @@ NO_MINIMISER = "no finite minimiser: the loss falls as some entries grow without
 
 @dataclass(frozen=True, repr=False)
 class Completion(Shown):
-    """The fitted vector, which of its entries are determined, and how it was reached."""
+    """The fitted vector, which of its entries are determined, and how the search ended."""
 
-    x: FloatArray  # NaN where not identified; the sign of each component is such that it sums to more than zero
+    x: FloatArray  # NaN where not identified; without bounds, each component has the sign with a sum above zero
     row_status: tuple[str, ...]  # of each row: `identified`, or `not identified: ` and the reason
     identifiability: Identifiability  # of the graph of the non-zero entries
     side: IntArray  # of each row in a component without an odd cycle: 0 or 1; elsewhere 0
@@ -54,7 +55,7 @@ class Completion(Shown):
     distance: float  # of x from the optimum, relative to its size, on average; NaN where the solver states none
     sweeps: int
     fitted: FloatArray  # x, with one of many solutions where it is not identified
-    known: BoolArray  # (rows, rows): which entries of the matrix follow from those given
+    known: BoolArray  # (rows, rows): which entries of the matrix the given entries determine
 
     @property
     def converged(self) -> bool:
@@ -63,7 +64,7 @@ class Completion(Shown):
 
     @property
     def verdict(self) -> Identifiability:
-        """The deprecated name of `identifiability`."""
+        """Deprecated name of `identifiability`."""
         warnings.warn("Completion.verdict is now Completion.identifiability", DeprecationWarning, stacklevel=2)
         return self.identifiability
 
@@ -101,7 +102,7 @@ def complete_rank_one(
     start: float | FloatArray | None = None,
     step: float | None = None,
 ) -> Completion:
-    """Find x such that x_i x_j is nearest to given entries of a symmetric matrix, and what of x is determined.
+    """Return x such that x_i x_j fits given entries of a symmetric matrix best, and which entries are determined.
 
     Args:
         i: rows of the entries, from 0.
@@ -112,14 +113,15 @@ def complete_rank_one(
         solver: ``coordinate``, ``flow``, ``gradient`` (fixed step) or ``exponentiated`` (of the absolute values, signs
             along the strongest spanning tree).
         tolerance: for the distance to the optimum, relative to the size of x.
-        lower: lower bound of x, one or one per row; none by default.
-        upper: bound of x.
-        start: x(0), one or one per row; by default the fit of the logarithms of the entries.
+        lower: lower bound of x, one value for all rows or one per row; none by default.
+        upper: upper bound of x, in the same form.
+        start: x(0), one value for all rows or one per row; by default the fit of the logarithms of the entries.
         step: of ``gradient``, in units of the entries; by default one with which the loss does not rise.
 
     Raises:
         OptionError: no entry is given; lengths differ; a position is negative, on the diagonal or given twice; a value
-            is not finite; a weight is not positive; bounds or start do not fit; an option does not apply to the solver.
+            is not finite; a weight is not positive; bounds or start have a wrong length or are NaN, or lower exceeds
+            upper; an option does not apply to the solver.
 
     >>> import quorate
     >>> completion = quorate.complete_rank_one([0, 0, 1, 2], [1, 2, 2, 3], [-6.0, 150.0, -1.0, 0.05])
@@ -154,7 +156,7 @@ def complete_rank_one(
     solution = _solve(scaled, solver, tolerance, bounds, start, step)
     y = np.where(is_live, solution.skills, 0.0)
     descended = y
-    if solver == "exponentiated":  # its limit is finite always: descend from there
+    if solver == "exponentiated":  # its limit is always finite, so the test for a minimiser needs a descent from there
         problem = _problem(scaled, bounds)
         descended = SOLVERS["coordinate"](problem, problem.clip(y), tolerance=tolerance).skills
     is_unbounded = _is_unbounded(scaled, descended, bounds, graph.component)[graph.component]
@@ -182,19 +184,19 @@ def complete_rank_one(
 
 @dataclass(frozen=True)
 class _Scaled:
-    """Entries in units in which every entry of x has a size of about one."""
+    """The given entries, scaled such that the entries of x are usually close to one in absolute value."""
 
     n: int
     i: IntArray
     j: IntArray
     values: FloatArray
-    weights: FloatArray  # relative to the greatest of the component: nothing overflows
+    weights: FloatArray  # relative to the greatest of the component, to avoid overflow
     log_scale: FloatArray  # x = y exp(log_scale)
     start: FloatArray  # y by the fit of the logarithms, signs along the strongest spanning tree
 
 
 def _scale(n: int, i: IntArray, j: IntArray, values: FloatArray, weights: FloatArray, component: IntArray) -> _Scaled:
-    """Scale by x = y d, ln d fitted to ln|v_ij| = ln d_i + ln d_j; products of scales stay logarithms throughout."""
+    """Scale x = y d, with ln d fitted to ln|v_ij| = ln d_i + ln d_j; computed in logarithms to avoid overflow."""
     is_nonzero = values != 0
     log_values = np.log(np.abs(np.where(is_nonzero, values, 1.0)))
     log_weight = np.log(weights) + 2 * log_values
@@ -208,7 +210,7 @@ def _scale(n: int, i: IntArray, j: IntArray, values: FloatArray, weights: FloatA
     greatest = np.full(n, -np.inf)
     np.maximum.at(greatest, component[i], scaled_log_weight)
     scaled_weights = np.exp(scaled_log_weight - greatest[component[i]])
-    # The square root of the weight, and positive where that is tiny, so that every entry that is not zero counts.
+    # The square root of the weight, but above zero, so that every non-zero entry can be on the tree.
     sign_strength = np.where(scaled_values != 0, np.maximum(np.sqrt(scaled_weights), 1e-150), 0.0)
     start = tree_signs(n, i, j, scaled_values * sign_strength)
     return _Scaled(n, i, j, scaled_values, scaled_weights, log_scale, start)
@@ -222,21 +224,21 @@ def _solve(
     start: float | FloatArray | None,
     step: float | None,
 ) -> Solution:
-    """Minimise in scaled units; with a given step in the caller's."""
+    """Return the minimiser in scaled units; with a fixed step, the descent uses the units of the caller."""
     scale = np.exp(scaled.log_scale)
     problem = _problem(scaled, bounds)
-    begin = scaled.start if start is None else _row_values("start", start, scaled.n, 0.0) / scale
+    first_y = scaled.start if start is None else _row_values("start", start, scaled.n, 0.0) / scale
     options: dict[str, Any] = {"tolerance": tolerance}
     if solver == "exponentiated":
-        solution = SOLVERS[solver](problem, np.abs(begin), kappa=1 / MAX_SCALED, K=MAX_SCALED, **options)
+        solution = SOLVERS[solver](problem, np.abs(first_y), kappa=1 / MAX_SCALED, K=MAX_SCALED, **options)
         return replace(solution, skills=problem.clip(solution.skills * scaled.start))
     if step is not None:
-        return _fixed_step(scaled, problem, begin, step, tolerance)
-    return SOLVERS[solver](problem, begin, **options)
+        return _fixed_step(scaled, problem, first_y, step, tolerance)
+    return SOLVERS[solver](problem, first_y, **options)
 
 
 def _problem(scaled: _Scaled, bounds: tuple[FloatArray, FloatArray]) -> Problem:
-    """Return the least squares in scaled units."""
+    """Return the least-squares problem in scaled units."""
     scale = np.exp(scaled.log_scale)
     lower = np.maximum(bounds[0] / scale, -MAX_SCALED)
     upper = np.minimum(bounds[1] / scale, MAX_SCALED)
@@ -244,32 +246,32 @@ def _problem(scaled: _Scaled, bounds: tuple[FloatArray, FloatArray]) -> Problem:
     return Problem(moments, lower, upper, np.ones(scaled.n))
 
 
-def _fixed_step(scaled: _Scaled, problem: Problem, begin: FloatArray, step: float, tolerance: float) -> Solution:
-    """Run projected gradient descent with the caller's step in the caller's units."""
+def _fixed_step(scaled: _Scaled, problem: Problem, first_y: FloatArray, step: float, tolerance: float) -> Solution:
+    """Run projected gradient descent with the caller's step in the caller's units; return scaled x."""
     scale = np.exp(scaled.log_scale)
     product = scale[scaled.i] * scale[scaled.j]
     moments = from_pairs(scaled.n, scaled.i, scaled.j, scaled.weights / product**2, scaled.values * product)
     unscaled = Problem(moments, problem.lower * scale, problem.upper * scale, np.ones(scaled.n))
-    solution = SOLVERS["gradient"](unscaled, begin * scale, step=step, tolerance=tolerance, max_iterations=100_000)
+    solution = SOLVERS["gradient"](unscaled, first_y * scale, step=step, tolerance=tolerance, max_iterations=100_000)
     return replace(solution, skills=solution.skills / scale)
 
 
 def _is_unbounded(
     scaled: _Scaled, y: FloatArray, bounds: tuple[FloatArray, FloatArray], component: IntArray
 ) -> BoolArray:
-    """Test of each component whether its loss falls each time its large entries double and the others halve."""
+    """Return for each component whether its loss falls each time its large entries double and the others halve."""
     n_components = int(component.max()) + 1
-    is_large = np.abs(y) > GROWING
+    is_large = np.abs(y) > MIN_GROWING
     can_grow = is_large & ~(np.isfinite(bounds[0]) & np.isfinite(bounds[1]))
     has_growing = np.bincount(component, can_grow, n_components) > 0
     exponent = np.where(is_large, 1.0, -1.0)
     losses = []
-    for k in range(DOUBLINGS + 1):
+    for k in range(N_DOUBLINGS + 1):
         grown = y * 2.0 ** (k * exponent)
         squares = scaled.weights * (scaled.values - grown[scaled.i] * grown[scaled.j]) ** 2
         losses.append(np.bincount(component[scaled.i], squares, n_components))
     is_falling = (np.diff(np.stack(losses), axis=0) < 0).all(axis=0)
-    is_unbounded: BoolArray = has_growing & is_falling & (losses[0] > ROUNDING)
+    is_unbounded: BoolArray = has_growing & is_falling & (losses[0] > EXACT_FIT_LOSS)
     return is_unbounded
 
 
@@ -281,7 +283,7 @@ def _row_status(is_identified: BoolArray, is_live: BoolArray, is_unbounded: Bool
 
 
 def _known_entries(graph: Identifiability, sides: IntArray, is_live: BoolArray, is_zero: BoolArray) -> BoolArray:
-    """Return which entries of the matrix follow: products within a component, and rows that are zero."""
+    """Return which entries of the matrix are determined: products within a component, and rows that are zero."""
     same = graph.component[:, None] == graph.component
     across = sides[:, None] != sides
     product_known = same & is_live[:, None] & is_live & (graph.determined[:, None] | across)
@@ -297,10 +299,10 @@ def _sides(graph: Identifiability, n: int) -> IntArray:
 
 
 def _row_values(name: str, row_values: float | FloatArray | None, n: int, default: float) -> FloatArray:
-    """Return one value a row.
+    """Return one value per row.
 
     Raises:
-        OptionError: there are as many values as neither one nor the rows, or one is not a number.
+        OptionError: there is neither one value nor one per row, or a value is NaN.
     """
     if row_values is None:
         return np.full(n, default)
@@ -318,7 +320,11 @@ def _checked(
     values: Sequence[float] | FloatArray,
     weights: Sequence[float] | FloatArray | None,
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Return rows, columns, values and weights; an entry that cannot be used is an error that names it."""
+    """Return rows, columns, values and weights as arrays, each entry in the upper triangle.
+
+    Raises:
+        OptionError: no entry is given, lengths differ, or an entry is not valid; the message names the entry.
+    """
     rows = np.asarray(i, dtype=np.int64).reshape(-1)
     columns = np.asarray(j, dtype=np.int64).reshape(-1)
     entries = np.asarray(values, dtype=np.float64).reshape(-1)

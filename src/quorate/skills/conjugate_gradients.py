@@ -1,4 +1,4 @@
-"""Conjugate gradients that stop at negative or small curvature, which scipy's `cg` does not test."""
+"""Conjugate gradients that stop at negative or small curvature, for which scipy's `cg` does not test."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,7 +11,7 @@ Product = Callable[[FloatArray], FloatArray]  # v -> A v
 
 
 class TruncatedSolution(NamedTuple):
-    """Where `truncated_cg` stopped."""
+    """The solution at which `truncated_cg` stopped."""
 
     x: FloatArray
     n_products: int  # products with the matrix
@@ -21,16 +21,16 @@ class TruncatedSolution(NamedTuple):
 def truncated_cg(
     product: Product, target: FloatArray, diagonal: FloatArray | float, *, tolerance: float, max_products: int
 ) -> TruncatedSolution:
-    """Solve A x = target, preconditioned by a diagonal, up to the first direction of negative curvature.
+    """Solve A x = target, preconditioned by a diagonal; stop at the first direction of curvature zero or below.
 
-    If that is the first direction, x is this direction; else x is what was reached before it.
+    If already the first direction has no positive curvature, x is this direction; otherwise x is the last iterate.
 
     Args:
         product: multiplies by A.
         target: right-hand side.
-        diagonal: of A, or what is near it.
-        tolerance: of the residual, relative to the right-hand side.
-        max_products: products at most.
+        diagonal: of A, or an approximation of it.
+        tolerance: for the residual, relative to the right-hand side.
+        max_products: maximum number of products.
 
     >>> solution = truncated_cg(lambda v: 2 * v, np.array([2.0, 4.0]), 1.0, tolerance=1e-6, max_products=5)
     >>> solution.x.tolist(), solution.n_products
@@ -41,9 +41,9 @@ def truncated_cg(
     preconditioned = residual / diagonal
     direction = preconditioned
     size = float(residual @ preconditioned)
-    enough = size * tolerance**2
+    target_size = size * tolerance**2
     n_products = 0
-    while n_products < max_products and size > enough:
+    while n_products < max_products and size > target_size:
         n_products += 1
         image = product(direction)
         curvature = float(direction @ image)
@@ -68,17 +68,18 @@ def block_cg(
     max_products: int,
     min_curvature: float = 0.0,
 ) -> FloatArray:
-    """Solve A x = b for many right-hand sides together, preconditioned by the diagonal; each stops by itself.
+    """Solve A x = b for many right-hand sides together, preconditioned by the diagonal; return x for each column.
 
-    One product with 128 columns costs a fraction of 128 products with one, which is what scipy's ``cg`` takes.
+    Each column stops independently. One product with 128 columns costs a fraction of the 128 products with one column
+    that scipy's ``cg`` would take.
 
     Args:
-        product: multiplies some of the columns by A.
+        product: multiplies the columns that have not stopped by A.
         right_sides: rows × columns.
         diagonal: of A.
-        tolerance: of the residual, relative to the right-hand side.
-        max_products: products at most.
-        min_curvature: relative to the diagonal; a column stops at a direction of less curvature.
+        tolerance: for the residual, relative to the right-hand side.
+        max_products: maximum number of products.
+        min_curvature: relative to the diagonal; a column stops at a direction of this curvature or less.
 
     >>> matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
     >>> b = np.array([[3.0], [3.0]])
@@ -90,7 +91,7 @@ def block_cg(
     residual = right_sides.copy()
     directions = residual / scale
     size = (residual * directions).sum(axis=0)
-    enough = tolerance**2 * size
+    target_size = tolerance**2 * size
     active = np.flatnonzero(size > 0)
     for _ in range(max_products):
         if len(active) == 0:
@@ -110,5 +111,5 @@ def block_cg(
         new_size = (residual[:, active] * preconditioned).sum(axis=0)
         directions[:, active] = preconditioned + new_size / size[active] * direction
         size[active] = new_size
-        active = active[new_size > enough[active]]
+        active = active[new_size > target_size[active]]
     return x

@@ -1,8 +1,8 @@
 """Skills of a crowd with clusters of copying workers: by agreement with the workers outside the cluster.
 
-Copies agree with each other whatever they know, so agreement inside a cluster is no evidence of their skill. The skills
-of all others are estimated from a crowd in which each cluster answers as one worker; those of its members are then
-estimated one by one, with the others as their only peers.
+Copies agree with each other at any skill, so agreement inside a cluster is no evidence of skill. The skills of all
+other workers are estimated from a crowd in which each cluster answers as one worker. Then the skill of each member of a
+cluster is estimated separately, with the workers outside every cluster as its only peers.
 """
 
 from dataclasses import dataclass, replace
@@ -26,12 +26,12 @@ from quorate.voting.vote import weight
 
 @dataclass(frozen=True)
 class ClusteredInference:
-    """What intervals need of skills in a crowd with copying workers; one entry per worker, without gold."""
+    """Skills in a crowd with copying workers, and the scores from which intervals are computed; without gold."""
 
     skills: FloatArray
     units: CentredInference  # of the crowd in which each cluster answers as one worker
     members: CentredInference  # of all workers, with those outside every cluster as the only peers
-    cluster: IntArray  # of each worker: its code among the units
+    cluster: IntArray  # code of each worker's unit
     is_copying: BoolArray
 
     @property
@@ -41,7 +41,7 @@ class ClusteredInference:
 
     @property
     def n_answers(self) -> int:
-        """How many answers there are, as `CentredInference` counts them."""
+        """Number of answers, as `CentredInference` counts them."""
         return self.members.n_answers
 
     @property
@@ -54,7 +54,7 @@ class ClusteredInference:
         return self.units.score(), self.members.score()
 
     def score(self) -> WorkerScore:
-        """Return the raw estimate and its variance: of members by those outside, of the others by all units."""
+        """Return raw estimates and variances: members compared with workers outside, the others with all units."""
         units, members = self._scores
         return WorkerScore(
             self._chosen(units.raw, members.raw),
@@ -64,7 +64,7 @@ class ClusteredInference:
         )
 
     def peer_error(self, *, draws: int, seed: int) -> PeerError:
-        """Return the errors of the peers' skills: of members by those outside, of the others by all units."""
+        """Return the errors of the peers' skills; the peers of members are the workers outside, of others all units."""
         units = self.units.peer_error(draws=draws, seed=seed)
         members = self.members.peer_error(draws=draws, seed=seed)
         return PeerError(
@@ -73,11 +73,11 @@ class ClusteredInference:
         )
 
     def weak(self, n_workers: int) -> WeakIdentification:
-        """Test who is only weakly identified among the units; members of a cluster are as their unit is."""
+        """Test which units are only weakly identified; members of a cluster have the result of their unit."""
         return self.units.weak(int(self.cluster.max()) + 1).of(self.cluster[:n_workers])
 
     def scale_range(self) -> tuple[float, float]:
-        """Return the factors on the skills that the uncertainty of the class prior allows."""
+        """Return the least and greatest factor on all skills within the standard error of the class prior."""
         return self.units.scale_range()
 
     def _chosen(self, of_units: FloatArray, of_workers: FloatArray) -> FloatArray:
@@ -87,15 +87,16 @@ class ClusteredInference:
 def copying_estimates(
     answers: Answers, cluster: IntArray, gold: IntArray | None = None, priors: Priors | None = None
 ) -> WorkerEstimates | None:
-    """Estimate the skills of a crowd with clusters of copying workers; None where no skill is determined.
+    """Estimate the skills of a crowd with clusters of copying workers; None if no skill is determined.
 
-    A member's skill is drawn to the mean of the others as theirs are, and the members share the weight of one vote.
+    The skill of a member is shrunk toward the mean of the independent workers, with the same ridge as theirs. The
+    members of a cluster share the weight of one vote.
 
     Args:
         answers: who answered what.
-        cluster: of each worker, from 0; whoever is alone in one copies nobody.
+        cluster: code of each worker's cluster, from 0; a worker who is alone in a cluster is independent.
         gold: the known class of each task, -1 where unknown.
-        priors: what is known of the workers from before; of members of a cluster it is not used.
+        priors: skills of workers from earlier runs; not used for members of a cluster.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 5, 5, skills=np.array([0.8, 0.7, 0.6, 0.5, 0.1]), seed=0)
@@ -112,7 +113,7 @@ def copying_estimates(
     size = np.bincount(cluster)
     is_copying: BoolArray = size[cluster] > 1
     first = np.unique(cluster, return_index=True)[1]
-    unit_priors = None if priors is None else _of_units(priors, first, size)
+    unit_priors = None if priors is None else _unit_priors(priors, first, size)
     units = centred_estimates(gather(majority_of_group(answers, cluster), gold), unit_priors)
     if units.centred is None:
         return None
@@ -143,8 +144,8 @@ def copying_estimates(
     )
 
 
-def _of_units(priors: Priors, first: IntArray, size: IntArray) -> Priors:
-    """Return what is known from before of the workers who copy nobody, by the codes of the units."""
+def _unit_priors(priors: Priors, first: IntArray, size: IntArray) -> Priors:
+    """Return the priors of the independent workers, by the codes of the units; other units have none."""
     is_alone = size == 1
     return replace(
         priors,

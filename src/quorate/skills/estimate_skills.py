@@ -1,4 +1,4 @@
-"""Skills and their signs from the statistics of worker pairs, in memory or of any backend."""
+"""Skills and their signs from the statistics of worker pairs, on any backend."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,20 +17,20 @@ from quorate.skills.skill_notes import alternative_note, sign_note, solver_note
 from quorate.skills.solvers import SOLVERS
 
 SIGN_RULES = ("descent", "weighed", "breadth-first")
-# solvers with a pair table and, above the limit, without
+# default solvers with a pair table and, above its limit, without
 FLOW = "flow"
 COORDINATE = "coordinate"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimate for every worker, gold's own entry included."""
+    """Estimate for every worker, with an entry for gold."""
 
     skills: FloatArray  # NaN where not determined
     status: IntArray
     solution: Solution | None  # without gold; None where no skill is determined
     signs: Signs | None
-    notes: tuple[Note, ...] = ()  # of the solution: another optimum, a sign that is open
+    notes: tuple[Note, ...] = ()  # on the solution: solver, alternative optimum, uncertain sign
 
 
 def solve(
@@ -45,15 +45,16 @@ def solve(
     """Solve for the skills that the evidence determines.
 
     Args:
-        evidence: of the pairs.
-        solver: ``flow``, which is ``coordinate`` above the limit of the pair table; ``gradient`` or ``exponentiated``.
+        evidence: statistics of the pairs.
+        solver: ``flow``, replaced by ``coordinate`` above the limit of the pair table; ``coordinate``, ``gradient`` or
+            ``exponentiated``.
         tau: keeps each skill tau/sqrt(N_i) away from ±1.
-        signs: how they are found; see `solve_signed`.
-        start: x(0): one skill for everyone, or one for each worker, gold left out; one half by default.
+        signs: rule for the signs, one of `SIGN_RULES`; see `solve_signed`.
+        start: x(0): one skill for all workers, or one per worker without gold; one half by default.
         options: for the solver.
 
     Raises:
-        OptionError: the start has another length, or is no skill.
+        OptionError: the start has another length, or a value outside [-1, 1].
 
     >>> import quorate
     >>> from quorate.skills.identification import gather
@@ -75,11 +76,11 @@ def solve(
         solver_notes = (solver_note(evidence.most_pairs, MAX_PAIRS),)
     solution, found_signs = solve_signed(problem, evidence, solver=solver, rule=signs, start=begin, **options)
     information = evidence.moments.shared @ solution.skills**2
-    uninformed = (information == 0) & ~evidence.is_gold  # gold's skill is known
+    uninformed = (information == 0) & ~evidence.is_gold  # the skill of gold is known
     status[(status == IDENTIFIED) & uninformed] = UNINFORMED
     skills = np.where(status == IDENTIFIED, solution.skills, skills)
     solution = replace(solution, skills=skills[~evidence.is_gold])
-    # Weights other than N_ij are not counts, so the information is known up to a scale only.
+    # Weights other than N_ij are not counts, so the information is known only up to a scale.
     usable_information = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
     notes = (
         *solver_notes,
@@ -90,9 +91,9 @@ def solve(
 
 
 def _gold_start(evidence: Evidence) -> FloatArray | None:
-    """Return -0.5 for the component of gold where its workers contradict gold in sum; None for the usual start.
+    """Return a start of -0.5 in the component of gold if its workers mostly contradict gold; else None.
 
-    Descent from a positive start assumes that skills are positive; where gold shows the contrary, it begins there.
+    Descent from a positive start assumes positive skills; None stands for the default start.
     """
     if not evidence.is_gold.any():
         return None
@@ -104,10 +105,10 @@ def _gold_start(evidence: Evidence) -> FloatArray | None:
 
 
 def _start(start: float | FloatArray, evidence: Evidence) -> FloatArray:
-    """Lay out the start that a caller gave, gold's own skill added.
+    """Return the caller's start as one skill per worker, with skill one for gold.
 
     Raises:
-        OptionError: it has another length than there are workers, or a number outside [-1, 1].
+        OptionError: the start has another length than there are workers, or a value outside [-1, 1].
     """
     start_skills = np.asarray(start, dtype=np.float64)
     n = int((~evidence.is_gold).sum())
@@ -135,8 +136,8 @@ def solve_signed(
 ) -> tuple[Solution, Signs | None]:
     """Solve for the skills and their signs, and orient every component.
 
-    Returns the solution, and the signs with the share of the pairs that contradict them (None where the crowd was
-    too large for a table of pairs, and none was asked for).
+    Returns the solution, and the signs with the share of the evidence that contradicts them. The signs are None if the
+    crowd is too large for a table of pairs and the rule does not need one.
     """
     if rule == "descent" and solver != "exponentiated":
         solution, signs = _descend(problem, evidence, solver, start, options)
@@ -147,9 +148,9 @@ def solve_signed(
 
 
 def _orient(problem: Problem, evidence: Evidence, skills: FloatArray) -> FloatArray:
-    """Flip every component whose skills sum to less than zero, unless it is anchored or has no room to flip.
+    """Flip every component whose skills sum to less than zero, unless it is anchored or would leave the box.
 
-    With more than two classes the box ends at -1/(M-1): a component with one skill above 1/(M-1) cannot be flipped.
+    With more than two classes the box ends at -1/(M-1), so a component with a skill above 1/(M-1) cannot be flipped.
     """
     component = evidence.verdict.component
     flipped, _ = orient(skills, component, evidence.anchored)
@@ -175,7 +176,7 @@ def _descend(
 
 
 def _pairs(evidence: Evidence) -> PairTable:
-    """Return the pair table with its noise: N_ij shared tasks leave a variance of 1/((M-1) N_ij) at skill zero."""
+    """Return the pair table; its correlations have the variance 1/((M-1) N_ij) at skill zero."""
     shared = (evidence.all_pairs() if evidence.chosen is None else evidence.chosen).shared
     i, j, weights, correlation = evidence.table
     mean_weight = float(np.mean(weights / shared)) if len(i) else 1.0
@@ -190,22 +191,22 @@ def _absolute_first(
     start: FloatArray | None,
     options: dict[str, Any],
 ) -> tuple[Solution, Signs]:
-    """Solve for |s| from the absolute correlations, then follow the signs of the pairs.
+    """Solve for |s| from the absolute correlations, then choose signs by the signs of the pairs.
 
-    It is the post-processing of the paper's theorem [Ma20, Section 5.2].
+    This is the post-processing of the paper's theorem [Ma20, Section 5.2].
     """
     absolute = replace(problem, moments=evidence.absolute_moments, lower=np.maximum(problem.lower, 0.0))
     solution = SOLVERS[solver](absolute, None if start is None else np.abs(start), **options)
-    spread = breadth_first_signs if rule == "breadth-first" else weighed_signs
-    signs = spread(len(problem.lower), *_sign_evidence(evidence, solution.skills))
-    # The component of the known labels is turned so that they come out right.
+    choose_signs = breadth_first_signs if rule == "breadth-first" else weighed_signs
+    signs = choose_signs(len(problem.lower), *_sign_evidence(evidence, solution.skills))
+    # The component of the known labels is flipped if the sign of gold is negative.
     wrong = evidence.gold_component[signs.sign[evidence.is_gold] < 0]
-    turned = np.isin(evidence.verdict.component, wrong)
-    signs = replace(signs, sign=np.where(turned, -signs.sign, signs.sign))
+    is_flipped = np.isin(evidence.verdict.component, wrong)
+    signs = replace(signs, sign=np.where(is_flipped, -signs.sign, signs.sign))
     return replace(solution, skills=signs.sign * np.minimum(solution.skills, problem.upper)), signs
 
 
 def _sign_evidence(evidence: Evidence, skills: FloatArray) -> tuple[Any, Any, FloatArray]:
-    """How strongly each pair speaks for like signs (positive) or unlike ones: N_ij C_ij |x_i x_j|."""
+    """Return i, j and the evidence of each pair for equal signs (positive) or opposite ones: N_ij C_ij |x_i x_j|."""
     i, j, weights, correlation = evidence.table
     return i, j, weights * correlation * np.abs(skills[i] * skills[j])

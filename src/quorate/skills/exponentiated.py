@@ -1,8 +1,9 @@
 """Exponentiated gradient, for the absolute values of the skills [Ma20, Eq. (4), expgrad; Theorem 12, pert].
 
 With z = ln x the update x <- P[x exp(-alpha ∇)] is projected gradient descent on the convex function
-g(z) = 1/2 sum_ij N_ij exp(z_i + z_j) - sum_i z_i sum_j N_ij C_ij, so the same loop serves. Its minimiser is the skills
-where the correlations are exact; where they are noisy it is another estimate than least squares, as good in order.
+g(z) = 1/2 sum_ij N_ij exp(z_i + z_j) - sum_i z_i sum_j N_ij |C_ij|, so `quorate.skills.pgd.descend` computes it. With
+exact correlations the minimiser is the skills; with noise it differs from least squares, with an error of the same
+order.
 """
 
 from dataclasses import replace
@@ -12,7 +13,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.skills.newton import MAX_FACTORED_WORKERS, Objective, certified, formed
+from quorate.skills.newton import MAX_FACTORED_WORKERS, Objective, pair_matrices, with_newton_steps
 from quorate.skills.objective import Problem, Solution
 from quorate.skills.pgd import (
     MAX_SPECTRAL_SWEEPS,
@@ -38,20 +39,20 @@ def exponentiated_gradient(
 ) -> Solution:
     """Follow x <- P[x exp(-step · ∇)], ∇_i = sum_j N_ij (x_i x_j - |C_ij|), in the cube [kappa, K].
 
-    The entries |C_ij| are thresholded to [kappa², K²], where products of skills in the cube lie (the paper prints
-    [kappa, K]). A worker whose box is one point (gold) stays there. Takes what `projected_gradient` takes, and:
+    The entries |C_ij| are clipped to [kappa², K²], the range of products of skills in the cube (the paper prints
+    [kappa, K]). A worker whose box is one point (gold) stays there.
 
     Args:
         problem: what to minimise.
         start: x(0), by default one half everywhere.
-        step: fixed; ``theory`` for that of the theorem, 1 / (2 sqrt(W) ||N||_2 K²); by default the longest tried step
-            that lowers g enough.
-        max_iterations: sweeps over the data at the most.
+        step: a fixed step; ``theory`` for that of the theorem, 1 / (2 sqrt(W) ||N||_2 K²); by default the spectral step
+            with Armijo's rule, then Newton steps.
+        max_iterations: maximum number of sweeps over the data.
         tolerance: for the distance of a skill from the optimum, on average over answers; with a fixed step, for the
             mean change of a skill in a sweep, and for the projected-gradient norm.
         record: keep the trajectory.
-        kappa: the least skill; positive.
-        K: the greatest.
+        kappa: least skill, above zero.
+        K: greatest skill.
 
     >>> from quorate.skills.objective import triangle
     >>> exponentiated_gradient(triangle([0.8, -0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
@@ -87,7 +88,7 @@ def exponentiated_gradient(
     )
     if fixed:
         return descended
-    return certified(
+    return with_newton_steps(
         descended,
         _objective(in_logarithms, evaluate),
         start=in_logarithms.clip(np.log(descended.skills)),
@@ -99,13 +100,13 @@ def exponentiated_gradient(
 
 
 def _objective(problem: Problem, evaluate: Evaluate) -> Objective:
-    """Return g with its Hessian, H = diag(x∘Nx) + N∘xxᵀ: it is convex."""
+    """Return g as an objective of z, with its Hessian H = diag(x∘Nx) + N∘xxᵀ; g is convex."""
     shared = problem.moments.shared
     small = problem.moments.table is not None and len(problem.lower) <= MAX_FACTORED_WORKERS
 
     @cache
     def counts() -> FloatArray:
-        return formed(problem)[0]
+        return pair_matrices(problem)[0]
 
     def diagonal(z: FloatArray) -> FloatArray:
         x = np.exp(z)
@@ -120,7 +121,7 @@ def _objective(problem: Problem, evaluate: Evaluate) -> Objective:
 
     def product(z: FloatArray, _: FloatArray, v: FloatArray) -> FloatArray:
         x = np.exp(z)
-        bent: FloatArray = x * (shared @ x) * v + x * (shared @ (x * v))
-        return bent
+        image: FloatArray = x * (shared @ x) * v + x * (shared @ (x * v))
+        return image
 
     return Objective(problem, evaluate, diagonal, dense if small else None, product)

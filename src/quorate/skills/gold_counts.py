@@ -1,7 +1,7 @@
 """Skills from answers to gold tasks: counts of right and wrong answers, averaged with the estimate of the method.
 
-The two are weighed by their information, so that the counts take over as gold grows, and are everything where every
-label is gold.
+The weights are the information of the two: the more labels are gold, the more the counts weigh, and if all labels are
+gold, only the counts are used.
 """
 
 from collections.abc import Iterable
@@ -14,8 +14,8 @@ from quorate.blocks.block import Block, Sums
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.skills.intervals import WorkerScore, invert
 
-# Pseudo-answers by which a worker's response frequencies are shrunk toward the crowd's inside the variance of a count,
-# as in `quorate.skills.centred_score`: without them five equal answers have the variance zero.
+# Pseudo-answers that shrink a worker's response frequencies toward the crowd's in the variance of its skill, as in
+# `quorate.skills.centred_score`: without them five equal answers have variance zero.
 RESPONSE_PSEUDO_ANSWERS = 20.0
 
 
@@ -23,15 +23,15 @@ RESPONSE_PSEUDO_ANSWERS = 20.0
 class ClassCounts:
     """Answers to known tasks by the true class, workers × classes; a skill is a weighted sum of the accuracies."""
 
-    right: FloatArray
-    n: FloatArray
+    right: FloatArray  # number of right answers
+    n: FloatArray  # number of answers
     weight: FloatArray  # of the accuracy on each class in the skill
 
-    def reach(self, z: float) -> tuple[FloatArray, FloatArray]:
-        """Return how far below and above the skill its interval reaches by Jeffreys' intervals of the accuracies.
+    def interval_distances(self, z: float) -> tuple[FloatArray, FloatArray]:
+        """Return the distances of the ends of an interval below and above each skill, from Jeffreys' intervals.
 
-        Their distances from the accuracies are added in squares, as Newcombe (1998) does for a difference of two
-        proportions. A class may have a single task, of which Wilson's interval is too narrow.
+        The distances of the ends from the accuracies are added in squares, as Newcombe (1998) does for a difference of
+        two proportions. A class may have a single task, for which Wilson's interval is too narrow.
         """
         from scipy.special import betaincinv, ndtr
 
@@ -47,30 +47,31 @@ class ClassCounts:
 
 @dataclass(frozen=True, eq=False)
 class GoldCounts:
-    """Skills by counts, one entry per worker; the weight is zero where there is nothing to count."""
+    """Skills by counts, one entry per worker; the weight is zero for a worker without usable answers to known tasks."""
 
-    score: WorkerScore  # the skill by counts as ``raw`` (NaN without), and its variance
-    weight: FloatArray  # of the counts beside the estimate of the method, from 0 to 1
-    by_class: ClassCounts | None = None  # where the skill is centred
+    score: WorkerScore  # the skill by counts as ``raw`` (NaN without counts), and its variance
+    weight: FloatArray  # of the counts in the average with the estimate of the method, from 0 to 1
+    by_class: ClassCounts | None = None  # only for centred skills
 
     def interval(self, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
-        """Return the interval of each skill by counts.
+        """Return the ends of the interval of each skill by counts.
 
-        That of accuracy above guessing is Wilson's. That of a centred skill is the wider of two: the inversion of its
-        score, and Jeffreys' intervals of the accuracy on each class, put together. Coverage of 4,000 skills with 8 to
-        200 known answers, of two to ten classes as uneven as 97 : 3: .94 to .97; by the score alone .87 to .95.
+        For accuracy above guessing this is Wilson's interval. For a centred skill it contains two intervals: the
+        inversion of its score, and the combination of Jeffreys' intervals of the accuracy on each class. Coverage of
+        4,000 skills with 8 to 200 known answers and two to ten classes, as uneven as 97 : 3: .94 to .97; by the score
+        alone .87 to .95.
         """
         low, high = invert(self.score, z, lowest)
         low = np.fmin(low, self.score.raw)
         high = np.fmax(high, self.score.raw)
         if self.by_class is not None:
-            below, above = self.by_class.reach(z)
+            below, above = self.by_class.interval_distances(z)
             low = np.clip(np.fmin(low, self.score.raw - below), lowest, 1.0)
             high = np.clip(np.fmax(high, self.score.raw + above), lowest, 1.0)
         return low, high
 
     def averaged(self, skills: FloatArray) -> FloatArray:
-        """Average the estimates of a method with the counts; NaN where neither is there."""
+        """Return the weighted average of a method's skills and the skills by counts; NaN where both are missing."""
         known = self.weight > 0
         counted = np.where(known, self.score.raw, 0.0)
         estimated = np.where(known & np.isnan(skills), self.score.raw, skills)
@@ -78,9 +79,9 @@ class GoldCounts:
         return averaged
 
     def ends(self, low: FloatArray, high: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
-        """Average the ends of intervals of a method with those of the counts.
+        """Return the weighted averages of the ends of a method's intervals and those of the counts.
 
-        Counts and estimate may rest on the same answers. An average of their ends holds whatever the correlation.
+        Counts and estimate may come from the same answers. An average of the ends is valid for any correlation.
         """
         known = self.weight > 0
         ends = []
@@ -90,11 +91,11 @@ class GoldCounts:
         return ends[0], ends[1]
 
     def standard_error(self, error: FloatArray, skills: FloatArray | None = None) -> FloatArray:
-        """Average the standard errors of a method with those of the counts; as `ends`, whatever the correlation.
+        """Return the weighted average of a method's standard errors and those of the counts, like `ends`.
 
         Args:
-            error: of the estimates of the method.
-            skills: at which the variance of the counts is taken; by default the skills by counts.
+            error: standard errors of the estimates of the method.
+            skills: at which the variance of the counts is computed; by default the skills by counts.
         """
         tried = np.nan_to_num(self.score.raw) if skills is None else skills
         counted = np.nan_to_num(np.sqrt(self.score.variance(tried)))
@@ -106,20 +107,22 @@ class GoldCounts:
 def count_gold(
     answers: Answered, gold: IntArray | None = None, *, skills: FloatArray, centred: bool
 ) -> GoldCounts | None:
-    """Count right and wrong answers to tasks of known label; None where no answer is to such a task.
+    """Return skills from counts of right and wrong answers to tasks of known label; None without such answers.
 
-    With the share p of right answers, the frequencies f of the classes given and pi of the classes that were true on a
-    worker's known tasks, and G = 1 - sum pi², the skill is (M p - 1)/(M - 1), or centred (p - f·pi)/G: for two classes
-    the mean accuracy on both, as a skill. A worker whose known tasks are all of one class has none by counts.
+    For the known tasks of a worker, let p be the share of right answers, f the frequencies of the given classes, pi
+    those of the true classes, and G = 1 - sum pi². The skill is (M p - 1)/(M - 1), or centred (p - f·pi)/G, which for
+    two classes is the mean of the accuracies on both, on the scale of skills. A worker whose known tasks all have one
+    class has no centred skill by counts.
 
-    The weight of the counts is that of the known answers. An answer to a task without gold counts as
-    min(1, number of peers × their mean squared skill) of one, because it is compared with its peers only.
+    The weight of the counts is their share of the information. An answer to a task without gold has
+    min(1, number of peers × their mean squared skill) of the information of a known answer, because it can only be
+    compared with peers.
 
     Args:
         answers: who answered what.
-        gold: the known class of each task, -1 where unknown; blocks bring their own.
-        skills: as the method estimates them; NaN where not determined.
-        centred: whether skill is how an answer moves with the truth; else it is accuracy above guessing.
+        gold: the known class of each task, -1 where unknown; for blocks their own gold is used.
+        skills: estimates of the method; NaN where not determined.
+        centred: whether skills are centred (`quorate.skills.centred`); otherwise they are accuracy above guessing.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2, 3, 4], "worker": list("aaaa"), "label": list("xxyx")})
@@ -140,7 +143,7 @@ def count_gold(
         return _centred_counts(right, label_counts, true, n, unknown)
     n_or_nan = np.where(n > 0, n, np.nan)
     raw = (m * right.sum(axis=1) / n_or_nan - 1) / (m - 1)
-    # The variance of a proportion, on the scale of skills: inverted, it gives Wilson's interval.
+    # The variance of a proportion on the scale of skills; its inversion is Wilson's interval.
     score = WorkerScore(raw, 1 / ((m - 1) * n_or_nan), (m - 2) / ((m - 1) * n_or_nan), 1 / n_or_nan)
     return GoldCounts(score, np.divide(n, n + unknown, out=np.zeros(len(n)), where=n > 0))
 
@@ -148,11 +151,11 @@ def count_gold(
 def _centred_counts(
     right: FloatArray, label_counts: FloatArray, true: FloatArray, n: FloatArray, unknown: FloatArray
 ) -> GoldCounts:
-    """Return centred skills by counts, and their variances.
+    """Return centred skills by counts, with their variances and weights.
 
-    A worker of skill u answers l where k is true with probability P = f_l + u ([l = k] - pi_l), and its skill by counts
-    is the mean of v = [l = k] - pi_l over its tasks, divided by G. With a and a', b and b' the parts of E v² and E v
-    that are free of u and in proportion to it, the variance is sum_k pi_k (a + a' u - (b + b' u)²) / (n G²).
+    If class k is true, a worker of skill u answers l with probability P = f_l + u ([l = k] - pi_l). Its skill by counts
+    is the mean of v = [l = k] - pi_l over its tasks, divided by G. With E v² = a + a' u and E v = b + b' u for each
+    class k, the variance is sum_k pi_k (a + a' u - (b + b' u)²) / (n G²).
     """
     n_at_least_one = np.maximum(n, 1.0)[:, None]
     m = label_counts.shape[1]
@@ -178,7 +181,7 @@ def _centred_counts(
         unit * (pi * (a_slope - 2 * b * b_slope)).sum(axis=1),
         unit * (pi * b_slope * b_slope).sum(axis=1),
     )
-    # Where a wrong answer is any other class alike, one more right answer of class k raises the skill by as much.
+    # Derivative of the skill with respect to the accuracy on class k, if all wrong classes are equally probable.
     per_class = pi * (1 - pi) * m / (m - 1) / np.where(has_gold_information, spread, 1.0)[:, None]
     frequency = true.sum(axis=0) / true.sum()
     information = np.where(has_gold_information, n * spread, 0.0)
@@ -188,7 +191,7 @@ def _centred_counts(
 
 
 def _known_answers(blocks: Iterable[Block], n_workers: int, n_classes: int) -> Sums:
-    """Count each worker's answers to known tasks: right ones by class, classes given, true classes."""
+    """Count each worker's answers to known tasks: right answers by class, all by given class, all by true class."""
     right = np.zeros((n_workers, n_classes))
     label_counts = np.zeros((n_workers, n_classes))
     true = np.zeros((n_workers, n_classes))

@@ -1,10 +1,11 @@
 """The gradient flow x' = -grad L inside the box, followed by linearly implicit steps (I + hH) d = -h grad L.
 
-Projected gradient descent [Ma20, Section 4.1 PGD] is the explicit Euler method of this flow. An implicit step may be as
-long as the flow is straight, so the same limit is reached in tens of steps instead of thousands of sweeps; as h grows
-the step becomes Newton's. Coordinate descent has another metric, in which a worker with few shared tasks moves as fast
-as a hub, and ended at another optimum in 29 % of sparse crowds (measured with a reference implementation). That the
-flow ends where gradient descent does: `python -m experiments.rank_one.accuracy`.
+Projected gradient descent [Ma20, Section 4.1 PGD] is the explicit Euler method for this flow. An implicit step can be
+long where the flow is nearly straight, so the same limit is reached in tens of steps instead of thousands of sweeps; as
+h grows the step becomes Newton's. Coordinate descent has another metric, in which a worker with few shared tasks moves
+as fast as one with many, and ended at another optimum in 29 % of sparse crowds (measured with a reference
+implementation). `python -m experiments.rank_one.accuracy` shows that the flow and gradient descent end at the same
+point.
 """
 
 from dataclasses import dataclass, replace
@@ -22,26 +23,27 @@ from quorate.skills.conjugate_gradients import truncated_cg
 from quorate.skills.coordinate import coordinate_descent
 from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
-# Control of the step, set for the prototype's accuracy in docs/theory.md and only numerically since: longer steps leave
-# the flow, shorter ones cost time.
-MAX_MOVE = 0.1  # of a skill in one step, above which the next step is shorter
-MAX_ACCEPTED_MOVE = 0.25  # above which the step itself is taken again
-GROWTH = 1.7
-SHRINK = 3.0
-SHRINK_INDEFINITE = 4.0  # where I + hH is not positive definite: the step leaves the convex neighbourhood
-STANDSTILL = 1e-7  # greatest move of a skill, with h above the inverse curvatures, at which Newton's steps take over
-NEWTON_STEP = 1e9  # h in units of the inverse greatest curvature: I + hH is hH but for directions flat to rounding
+# Step control, chosen for the accuracy of the prototype in docs/theory.md: longer steps leave the flow, shorter ones
+# cost time.
+MAX_MOVE = 0.1  # of a skill in one step; after a longer move the next step is shorter
+MAX_ACCEPTED_MOVE = 0.25  # of a skill in one step; a longer move is rejected
+GROWTH = 1.7  # factor on h after an accepted step
+SHRINK = 3.0  # divisor of h after a step that moves too far or raises the loss
+SHRINK_INDEFINITE = 4.0  # divisor of h if I + hH is not positive definite: the step leaves the convex neighbourhood
+MAX_STATIONARY_MOVE = 1e-7  # Newton steps begin when no skill moves more, although h exceeds the inverse curvatures
+NEWTON_STEP = 1e9  # h times the greatest curvature in a Newton step: I + hH is hH, except along flat directions
 # A smaller move of a skill is rounding: sums over some thousand pairs, of skills that are at most one.
-ROUNDING = 1e-12
-# A factorisation is used up to this many workers, counting only those that are left after workers with one or two
-# peers are eliminated (at most 2 (pairs - workers)): 4 ms at 500. Above, conjugate gradients.
+MAX_ROUNDING_MOVE = 1e-12
+# A factorisation is used up to this number of workers (4 ms at 500), above it conjugate gradients. Only workers that
+# are left after the elimination of workers with one or two peers count: at most 2 (pairs - workers).
 MAX_FACTORED_WORKERS = 500
-DENSE_SHARE = 1 / 20  # of all pairs, from which on a dense factorisation costs less than a sparse one
-# Steps by conjugate gradients after which coordinate descent continues: of 100,000 workers with five answers each some
-# worker always moves, so the steps stay short (100 steps take 10 s there; of 20,000 workers the flow ends in 40).
-CG_STEPS = 60
-CG_PRODUCTS = 200
-CG_RESIDUAL = 1e-3  # of the right-hand side: steps are repeated, so each may be inexact
+DENSE_SHARE = 1 / 20  # pairs / workers² above which a dense factorisation takes less time than a sparse one
+# Maximum number of steps by conjugate gradients; then coordinate descent continues. Among 100,000 workers with five
+# answers each, some worker always moves, so the steps stay short (100 steps take 10 s; with 20,000 workers the flow
+# ends after 40).
+MAX_CG_STEPS = 60
+MAX_CG_PRODUCTS = 200  # per step
+CG_RESIDUAL = 1e-3  # relative to the right-hand side; steps are repeated, so each may be inexact
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class _Pairs:
     correlation: FloatArray
 
     def at_workers(self, for_i: FloatArray, for_j: FloatArray | None = None) -> FloatArray:
-        """Sum a value of each pair over the pairs of each worker."""
+        """Sum values of pairs over the pairs of each worker: `for_i` as worker i, `for_j` (default: `for_i`) as j."""
         return sums_of_ends(self.n, self.i, self.j, for_i, for_j)
 
     @property
@@ -65,16 +67,17 @@ class _Pairs:
         return n_left <= MAX_FACTORED_WORKERS
 
     def in_moving_components(self, moves: FloatArray, free: BoolArray) -> BoolArray:
-        """Return which workers are in a component of free workers where somebody moves by more than rounding.
+        """Return which workers are in a component of free workers in which a worker moves by more than rounding.
 
-        Equal workers take equal steps, so the flow of a component may end at a saddle, where projected gradient descent
-        stops as well. Longer steps are not positive definite there, and would stay short for all other components if
-        this one were not left out: a path of 500 workers whose box ends cut it into pieces took 12 s.
+        Equal workers take equal steps, so the flow of a component can end at a saddle, as projected gradient descent
+        does. There I + hH is not positive definite for larger h. If such a component were not left out, it would keep
+        the steps of all other components short: a path of 500 workers, cut into pieces by the bounds of the box, took
+        12 s.
         """
         inside = free[self.i] & free[self.j]
         root = np.arange(self.n)
         unite(root, self.i[inside], self.j[inside])
-        moving = np.bincount(root, moves > ROUNDING, minlength=self.n) > 0
+        moving = np.bincount(root, moves > MAX_ROUNDING_MOVE, minlength=self.n) > 0
         is_moving: BoolArray = moving[root]
         return is_moving
 
@@ -83,7 +86,7 @@ class _Pairs:
         return 0.5 * float(self.weights @ (self.correlation - x[self.i] * x[self.j]) ** 2)
 
     def solve(self, free: BoolArray, off: FloatArray, diagonal: FloatArray, target: FloatArray) -> FloatArray | None:
-        """Solve A d = target over the free workers; None where A is not positive definite."""
+        """Solve A d = target over the free workers; return None if A is not positive definite."""
         off = off * (free[self.i] & free[self.j])
         diagonal = np.where(free, diagonal, 1.0)
         target = np.where(free, target, 0.0)
@@ -101,12 +104,12 @@ class _Pairs:
             np.linalg.cholesky(matrix)
         except np.linalg.LinAlgError:
             return None
-        # A second factorisation, of at most MAX_FACTORED_WORKERS, takes less than importing scipy.linalg.
+        # A second factorisation, of at most MAX_FACTORED_WORKERS rows, takes less time than the import of scipy.linalg.
         return np.asarray(np.linalg.solve(matrix, target), dtype=np.float64)
 
     @cached_property
     def _position(self) -> IntArray:
-        """Position of each worker in an elimination order of minimum degree, which takes as long as a factorisation."""
+        """Position of each worker in a minimum-degree order; cached, because it takes as long as a factorisation."""
         from scipy import sparse
 
         from quorate.graph.laplacian import signless_laplacian
@@ -117,7 +120,7 @@ class _Pairs:
 
     @cached_property
     def _layout(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Order of the values off, off and diagonal in compressed columns, their rows, and where columns begin."""
+        """Order of the values (off, off, diagonal) in compressed sparse columns, their rows, and the column starts."""
         row = self._position[np.concatenate([self.i, self.j, np.arange(self.n)])]
         column = self._position[np.concatenate([self.j, self.i, np.arange(self.n)])]
         order = np.lexsort([row, column])
@@ -141,20 +144,20 @@ class _Pairs:
         return np.asarray(factor.solve(in_order), dtype=np.float64)[self._position]
 
     def _conjugate_gradients(self, off: FloatArray, diagonal: FloatArray, target: FloatArray) -> FloatArray | None:
-        """Solve by products, preconditioned by the diagonal; None at a direction of negative curvature."""
+        """Solve by products, preconditioned by the diagonal; return None at a direction of negative curvature."""
         from quorate.graph.laplacian import symmetric
 
         if not (diagonal > 0).all():
             return None
         matrix = symmetric(self.n, self.i, self.j, off)
         solution = truncated_cg(
-            lambda v: matrix @ v + diagonal * v, target, diagonal, tolerance=CG_RESIDUAL, max_products=CG_PRODUCTS
+            lambda v: matrix @ v + diagonal * v, target, diagonal, tolerance=CG_RESIDUAL, max_products=MAX_CG_PRODUCTS
         )
         return solution.x if solution.is_positive else None
 
 
 def _factor(matrix: Any, column_order: str) -> Any:
-    """Factor a symmetric matrix with pivots on the diagonal: the signs of U's diagonal are those of Cholesky's."""
+    """Factor a symmetric matrix with diagonal pivots: it is positive definite if the diagonal of U is positive."""
     from scipy.sparse.linalg import splu
 
     options = {"SymmetricMode": True}
@@ -169,7 +172,7 @@ def follow_gradient_flow(
     tolerance: float = 1e-5,
     record: bool = False,
 ) -> Solution:
-    """Follow the gradient flow from the start to its end by linearly implicit steps, then by Newton's steps.
+    """Follow the gradient flow from the start to its end by linearly implicit steps, then take Newton steps.
 
     Args:
         problem: what to minimise; its moments must have a pair table.
@@ -201,7 +204,7 @@ def follow_gradient_flow(
     on_progress = listener.get()
     status = CAPPED
     steps = 0
-    max_steps = max_iterations if pairs.is_factored else min(max_iterations, CG_STEPS)
+    max_steps = max_iterations if pairs.is_factored else min(max_iterations, MAX_CG_STEPS)
     while steps < max_steps:
         steps += 1
         if on_progress is not None:
@@ -225,7 +228,7 @@ def follow_gradient_flow(
         new_loss = pairs.loss(new)
         rises = new_loss > loss + 1e-12 * (1 + loss)
         is_rejected = move is None or rises or reach > MAX_ACCEPTED_MOVE
-        if is_newton and is_rejected:  # rounding decides here: nothing lowers the loss, or the end is flat
+        if is_newton and is_rejected:  # no step lowers the loss by more than rounding, or the objective is flat here
             status = CONVERGED if problem.stationarity(x, gradient) <= tolerance else STALLED
             break
         if is_rejected or reach > MAX_MOVE:
@@ -244,7 +247,7 @@ def follow_gradient_flow(
             status = CONVERGED
             break
         least_curvature = float(curvature[curvature > 0].min(initial=1.0))
-        is_newton = is_newton or (moved < STANDSTILL and h > 10 / max(least_curvature, 1e-3))
+        is_newton = is_newton or (moved < MAX_STATIONARY_MOVE and h > 10 / max(least_curvature, 1e-3))
     if status == CAPPED and steps < max_iterations:
         rest = coordinate_descent(problem, x, tolerance=tolerance, max_iterations=max_iterations - steps, record=record)
         trajectory = (*path[:-1], *rest.trajectory) if record else ()

@@ -17,10 +17,10 @@ from quorate.graph.components import Identifiability, identify, identify_pairs
 from quorate.graph.pairs import MAX_ANSWER_PAIRS, PairStats, correlations, drop_weak, pair_table
 from quorate.skills.moments import Moments, Weighting, from_answers, from_pairs, weights_of
 
-# Worker pairs up to which a table of them is made and the gradient flow followed: 17 s and 100 MB in the worst case
-# (45,000 workers with four answers each). Above, coordinate descent by sums over tasks, on every backend.
+# Up to this number of worker pairs a table of pairs is made and the gradient flow followed: 17 s and 100 MB in the
+# worst case (45,000 workers with four answers each). Above, coordinate descent by sums over tasks, on every backend.
 MAX_PAIRS = 200_000
-# what the threshold of a pair is a function of
+# number of tasks on which the threshold of a pair depends
 SHARED_TASKS = "shared"
 ALL_TASKS = "all"
 THRESHOLDS = (SHARED_TASKS, ALL_TASKS)
@@ -28,70 +28,70 @@ THRESHOLDS = (SHARED_TASKS, ALL_TASKS)
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The pairs that count, and how much; formed only where a step asks for them."""
+    """The pairs that are used, with their weights, and the interaction graph; pairs are computed when needed."""
 
     per_worker: IntArray  # N_i; the last worker is the known labels, if there are any
     n_classes: int
     is_gold: BoolArray  # of each worker
-    chosen: PairStats | None  # the pairs that count; None for all of them, by N_ij, so that sums over tasks do
+    chosen: PairStats | None  # the pairs that are used; None for all pairs with weights N_ij: no table is needed
     weighting: Weighting
     verdict: Identifiability
-    n_answer_pairs: int  # of two answers to one task
+    n_answer_pairs: int  # pairs of two answers to one task
     all_pairs: Callable[[], PairStats]
     all_moments: Callable[[], Moments]  # with the weights N_ij
-    oriented: BoolArray | None = field(default=None, kw_only=True)  # components that known skills turn the right way
+    oriented: BoolArray | None = field(default=None, kw_only=True)  # components whose sign prior skills determine
 
     @property
     def most_pairs(self) -> int:
-        """How many worker pairs there can be at the most: an upper bound that takes no table."""
+        """Upper bound of the number of worker pairs, computed without a table."""
         n_workers = len(self.per_worker)
         return min(self.n_answer_pairs, n_workers * (n_workers - 1) // 2)
 
     @property
     def has_pair_table(self) -> bool:
-        """Whether a table of all worker pairs is made; decided by the crowd's size alone, on every backend alike."""
+        """Whether a table of all worker pairs is made; it depends only on the crowd's size, not on the backend."""
         return self.most_pairs <= MAX_PAIRS and self.n_answer_pairs <= MAX_ANSWER_PAIRS
 
     @cached_property
     def moments(self) -> Moments:
-        """The products that the solvers need: of the pair table, or sums over tasks where that is too large."""
+        """The products that the solvers need: from the pair table, or as sums over tasks if the table is too large."""
         if self.chosen is None and not self.has_pair_table:
             return self.all_moments()
         return from_pairs(len(self.per_worker), *self.table)
 
     @cached_property
     def absolute_moments(self) -> Moments:
-        """The same of the absolute correlations, whose solution is |s|."""
+        """The moments of the absolute correlations, whose solution is |s|."""
         i, j, weights, correlation = self.table
         return from_pairs(len(self.per_worker), i, j, weights, np.abs(correlation))
 
     @cached_property
     def table(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-        """Every pair that counts: i, j, weight, correlation."""
+        """All pairs that are used: i, j, weight, correlation."""
         pairs = self.all_pairs() if self.chosen is None else self.chosen
         return pairs.i, pairs.j, weights_of(self.weighting, pairs.shared), correlations(pairs, self.n_classes)
 
     @cached_property
     def gold_component(self) -> IntArray:
-        """The component that the known labels anchor: one number, or none."""
+        """Number of the component of the known labels, as an array; empty without known labels."""
         return self.verdict.component[self.is_gold]
 
     @cached_property
     def anchored(self) -> BoolArray:
-        """Which components known labels, or workers who are known from before, turn the right way round."""
+        """Which components have their sign determined by known labels or by skills from earlier runs."""
         by_gold = np.zeros_like(self.verdict.bipartite)
         by_gold[self.gold_component] = True
         return by_gold if self.oriented is None else by_gold | self.oriented
 
     @cached_property
     def free(self) -> BoolArray:
-        """Which components are determined up to their sign, which follows only from the sum of their skills."""
+        """Which components are determined up to their sign, for which only the sum rule remains."""
         return self.verdict.identifiable & ~self.anchored
 
 
 @dataclass(frozen=True)
 class AnswerEvidence(Evidence):
-    """Evidence, and the answers that it was gathered from."""
+    """Evidence, and the answers from which it was gathered."""
 
     crowd: Answered  # its last worker is the known labels, if there are any
 
@@ -105,12 +105,12 @@ def gather(
     threshold: float | None = None,
     threshold_by: str = SHARED_TASKS,
 ) -> AnswerEvidence:
-    """Choose the pairs that count, and judge their graph.
+    """Choose the pairs to use, and test which workers their graph identifies.
 
     Args:
         answers: who answered what.
-        gold: for answers in memory: the known class of each task, -1 where unknown; it acts as one more worker.
-        use_block_gold: for blocks: let the gold that they contain act as one more worker.
+        gold: for answers in memory: the known class of each task, -1 where unknown; used as one more worker.
+        use_block_gold: for blocks: use the gold that they contain as one more worker.
         weighting: of the pairs: ``shared`` (N_ij), ``binary``, ``squared``, or a function of N_ij.
         threshold: drop pairs of small correlation; see `quorate.graph.pairs.drop_weak`.
         threshold_by: ``shared`` for the number of tasks of each pair, ``all`` for the paper's T, all tasks.
@@ -158,7 +158,7 @@ def choose(
     threshold: float | None,
     n_tasks: int | None = None,
 ) -> PairStats | None:
-    """Return the pairs that count; None where all do, by N_ij, and none need be formed.
+    """Return the pairs to use; None for all pairs with weights N_ij, for which no table of pairs is needed.
 
     >>> choose(lambda: PairStats(*np.array([[0], [1], [4], [3]])), 2, 2, weighting="binary", threshold=None).agreed
     array([3])
@@ -174,7 +174,7 @@ def choose(
 IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED, COPYING = range(9)
 WEAKLY_IDENTIFIED = 9  # see `quorate.skills.weak_identification`
 DETERMINED = (IDENTIFIED, COPYING, WEAKLY_IDENTIFIED)  # those with a skill
-# Why a worker's skill is not determined, by its status.
+# Reasons why a skill is not determined, by status.
 UNDETERMINED = {
     ISOLATED: "shares no task with others",
     BIPARTITE: "the workers form two sides that share tasks only with each other",
@@ -195,7 +195,7 @@ STATUSES = (
 
 
 def statuses(evidence: Evidence) -> IntArray:
-    """Judge each worker by the graph; gold, if there is any, is the last.
+    """Return the status of each worker, as a position in `STATUSES`, by the graph; gold, if there is any, is last.
 
     >>> import quorate
     >>> from quorate.skills.identification import gather
@@ -206,7 +206,7 @@ def statuses(evidence: Evidence) -> IntArray:
     verdict = evidence.verdict
     status = np.where(verdict.determined, IDENTIFIED, BIPARTITE)
     status[~verdict.determined & verdict.isolated] = ISOLATED
-    if evidence.chosen is not None:  # pairs were dropped: workers who share a task all the same have another status
+    if evidence.chosen is not None:  # workers who share a task, but have only dropped pairs, have a separate status
         pairs = evidence.all_pairs()
         has_shared_task = np.isin(np.arange(len(status)), np.concatenate([pairs.i, pairs.j]))
         status[(status == ISOLATED) & has_shared_task] = IGNORED

@@ -1,13 +1,14 @@
 """Score intervals for skills: all skills at which a worker's answers are within z standard errors (Wilson's principle).
 
-Given its peers' skills, a worker's answers give a raw estimate r of its skill, and if its skill were u, the variance of
-r would be a quadratic, alpha + beta u - gamma u². The interval is the set of u with (r - u)² <= z² f (alpha + beta u -
-gamma u²) + z² v (u² - x²). The variance is that at u, not at the estimate x, so that three right answers out of three
-do not make a worker certain. f >= 1 is the variance inflation by the errors of the peers' skills at x, and v u² is what
-these errors add at another skill: the variance of their relative error times u² (`quorate.skills.variance_inflation`).
+Given its peers' skills, a worker's answers give a raw estimate r of its skill. If its skill were u, the variance of r
+would be a quadratic, alpha + beta u - gamma u². The interval is the set of u with (r - u)² <= z² f (alpha + beta u -
+gamma u²) + z² v (u² - x²). The variance is computed at u, not at the estimate x, so that the interval of a worker with
+three right answers out of three is not a point. f >= 1 is the variance inflation by the errors of the peers' skills at
+x, and v u² is what these errors add at another skill: the variance of their relative error times u²
+(`quorate.skills.variance_inflation`).
 
-The ends are then multiplied by the range of the common scale of the skills, and the interval is extended to contain the
-estimate, which is shrunk where r is not.
+The ends are then multiplied by the range of the common scale of the skills. The interval is extended to contain the
+estimate x, because x is shrunk and r is not.
 """
 
 from dataclasses import dataclass
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 IntervalKind: TypeAlias = Literal["auto", "full", "fast", "none"]
 KINDS: tuple[str, ...] = get_args(IntervalKind)
-AUTO_FULL = 1_000_000  # answers, gold's included, up to which the full interval is the default
-# Workers, gold's included, up to which it is for skills from centred answers. So many workers have ten answers each at
-# the most, and the errors of their peers add next to nothing: intervals without them hold as often and are as wide. For
-# rank-one this is not so: where all skills are low, intervals without them hold for 73 % of such workers only.
+AUTO_FULL = 1_000_000  # maximum number of answers, gold included, for which the full interval is the default
+# The same limit for workers, gold included, with skills from centred answers. Above it workers have at most ten answers
+# on average, and the errors of their peers add almost nothing: intervals without them have the same coverage and width.
+# For rank-one this is not so: if all skills are low, intervals without them cover only 73 % of such workers.
 AUTO_FULL_WORKERS = 100_000
-DRAWS = 60  # of random signs, for f
-# f at the most, or what makes the variance at skill zero one, if that is more: the interval is then as wide as the
-# range of skills. The only answer of a worker may have a pull of zero, and f, relative to it, may then be any number.
-MOST_INFLATION = 25.0
-MOST_VARIANCE = 1.0
+DRAWS = 60  # number of draws of random signs for f
+# Upper bound of f: the greater of this and the f with which the variance at skill zero is one; the interval is then as
+# wide as the range of skills. If the only answer of a worker contributes zero to its score, f has no bound by itself.
+MAX_INFLATION = 25.0
+MAX_VARIANCE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,35 +46,35 @@ class PeerError:
     relative_variance: FloatArray  # var(E), of the relative error of the peers' skills
 
     def bounded(self, alpha: FloatArray) -> "PeerError":
-        """Return it with f no larger than makes an interval as wide as the range of skills.
+        """Return the peer error with f limited to a value with which the interval is as wide as the range of skills.
 
         Args:
-            alpha: of each worker, the variance of the raw estimate at skill zero.
+            alpha: variance of each worker's raw estimate at skill zero.
 
         >>> PeerError(np.array([1e30, 1e30, 3.0]), np.zeros(3)).bounded(np.array([0.5, 0.001, 0.5])).inflation.tolist()
         [25.0, 1000.0, 3.0]
         """
-        most = np.divide(MOST_VARIANCE, alpha, out=np.zeros(len(alpha)), where=alpha > 0)
-        return PeerError(np.minimum(self.inflation, np.maximum(most, MOST_INFLATION)), self.relative_variance)
+        largest = np.divide(MAX_VARIANCE, alpha, out=np.zeros(len(alpha)), where=alpha > 0)
+        return PeerError(np.minimum(self.inflation, np.maximum(largest, MAX_INFLATION)), self.relative_variance)
 
 
 @dataclass(frozen=True, eq=False)
 class WorkerScore:
-    """Raw estimate of each skill and its variance, the peers' skills being fixed."""
+    """Raw estimate of each skill and its variance for fixed skills of the peers."""
 
-    raw: FloatArray  # r, not cut to the range of skills
-    alpha: FloatArray  # of the variance of r, were the skill u: alpha + beta u - gamma u²
+    raw: FloatArray  # r, not clipped to the range of skills
+    alpha: FloatArray  # coefficients of the variance of r if the skill is u: alpha + beta u - gamma u²
     beta: FloatArray
     gamma: FloatArray
 
     def with_peer_error(self, error: PeerError, x: FloatArray) -> "WorkerScore":
         """Return the score with the variance f (alpha + beta u - gamma u²) + v (u² - x²); x are the estimates.
 
-        At u = 0 the errors of the peers do not count, so that its variance there is not below alpha.
+        At u = 0 the errors of the peers have no effect, so the variance there is at least alpha.
         """
         f = error.inflation
         v = error.relative_variance
-        n = len(f)  # without gold, which is the last, where there are no more
+        n = len(f)  # one less than in the score if that includes gold, which is last, and the error does not
         alpha = np.maximum(f * self.alpha[:n] - v * np.nan_to_num(x[:n]) ** 2, self.alpha[:n])
         return WorkerScore(self.raw[:n], alpha, f * self.beta[:n], f * self.gamma[:n] - v)
 
@@ -89,9 +90,9 @@ class WorkerScore:
 
     def possible(self) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest skill whose variance is not negative."""
-        bend = np.maximum(self.gamma, 1e-12)  # not positive: a worker of one answer, or large errors of the peers
-        root = np.sqrt(self.beta**2 + 4 * self.alpha * bend)
-        return (self.beta - root) / (2 * bend), (self.beta + root) / (2 * bend)
+        gamma = np.maximum(self.gamma, 1e-12)  # a worker of one answer, or large errors of peers: not above zero
+        root = np.sqrt(self.beta**2 + 4 * self.alpha * gamma)
+        return (self.beta - root) / (2 * gamma), (self.beta + root) / (2 * gamma)
 
 
 class Inference(Protocol):
@@ -111,7 +112,7 @@ class Inference(Protocol):
 
     @property
     def needs_peer_error(self) -> bool:
-        """Whether the errors of the peers' skills can matter beside those of a worker's own answers."""
+        """Whether the errors of the peers' skills can matter in addition to the errors of a worker's own answers."""
 
     def score(self) -> WorkerScore:
         """Return the score of each worker."""
@@ -120,10 +121,10 @@ class Inference(Protocol):
         """Return what the errors of the peers' skills add to the variance of the score."""
 
     def weak(self, n_workers: int) -> "WeakIdentification":
-        """Return which of the first workers are only weakly identified, and the skills that are left to them."""
+        """Return which of the first workers are only weakly identified, and which skills are possible for them."""
 
     def scale_range(self) -> tuple[float, float]:
-        """Return the least and the greatest factor by which the scale of all skills together may be off."""
+        """Return the least and the greatest plausible factor on the common scale of all skills."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +133,11 @@ class Intervals:
 
     low: FloatArray
     high: FloatArray
-    standard_error: FloatArray  # of the raw estimate, were the skill as estimated; NaN where peers have no information
-    peer_error: PeerError  # f and v; 1 and 0 where the peers' errors are left out
+    standard_error: FloatArray  # of the raw estimate, at the estimated skill; NaN where peers have no information
+    peer_error: PeerError  # f and v; 1 and 0 where the peers' errors are ignored
     level: float
-    kind: str  # "full"; "fast", which takes f for 1; or "none": all NaN
-    scale: tuple[float, float] = (1.0, 1.0)  # factors by which the scale of all skills together may be off
+    kind: str  # "full"; "fast", which assumes f = 1; or "none": all NaN
+    scale: tuple[float, float] = (1.0, 1.0)  # least and greatest plausible factor on the common scale of all skills
 
     @property
     def width(self) -> FloatArray:
@@ -151,7 +152,7 @@ class Intervals:
 
 @dataclass(frozen=True)
 class IntervalChoice:
-    """Which intervals were asked for; they are computed when somebody looks at them."""
+    """The requested intervals, which are computed on first use."""
 
     level: float = LEVEL
     kind: str = "auto"
@@ -162,7 +163,7 @@ def interval_kind(inference: Inference | None, kind: str) -> str:
 
     Args:
         inference: the estimate; None where no skill is estimated.
-        kind: what was asked for; ``auto`` is full as `AUTO_FULL` and `AUTO_FULL_WORKERS` have it.
+        kind: the requested kind; ``auto`` is full up to the limits `AUTO_FULL` and `AUTO_FULL_WORKERS`, else fast.
 
     Raises:
         UnknownNameError: there is no such kind.
@@ -194,13 +195,13 @@ def skill_intervals(
 
     Args:
         inference: the estimate; None where no skill is estimated.
-        n_workers: without gold.
+        n_workers: number of workers, without gold.
         level: coverage probability under the model.
-        kind: ``full``; ``fast``, which takes the peers' skills for known; ``none``; or ``auto``, see `interval_kind`.
-        draws: of random signs, for the variance inflation of full intervals.
-        seed: of those draws.
-        gold_counts: skills by answers to tasks of known label, which the estimates were averaged with.
-        weak: weakly identified workers, whose interval is extended to their identified set.
+        kind: ``full``; ``fast``, which treats the peers' skills as known; ``none``; or ``auto``, see `interval_kind`.
+        draws: number of draws of random signs, for the variance inflation of full intervals.
+        seed: of the draws.
+        gold_counts: skills by answers to tasks of known label, with which the estimates were averaged.
+        weak: weakly identified workers; their interval is extended to the set of their possible skills.
 
     Raises:
         OptionError: the level does not lie between 0 and 1, or there is no such kind.
@@ -211,7 +212,7 @@ def skill_intervals(
     >>> intervals.kind, bool(np.mean((intervals.low <= crowd.skills) & (crowd.skills <= intervals.high)) >= 0.8)
     ('full', True)
     """
-    from statistics import NormalDist  # few ask for intervals
+    from statistics import NormalDist  # most runs need no intervals
 
     z = NormalDist().inv_cdf((1 + check_level(level)) / 2)
     kind = interval_kind(inference, kind)
@@ -251,10 +252,10 @@ def skill_intervals(
 
 
 def invert(score: WorkerScore, z: float, lowest: float, highest: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Solve (r - u)² <= z² (alpha + beta u - gamma u²) for u, within [lowest, highest].
+    """Return the ends of the solutions u of (r - u)² <= z² (alpha + beta u - gamma u²), within [lowest, highest].
 
-    Where gamma is so far below zero that every large u is a solution, the solutions may be two half-lines; the one with
-    r in it is returned.
+    If gamma is so far below zero that every large u is a solution, the solutions may be two half-lines; the half-line
+    that contains r is returned.
 
     >>> half, none, ninth = np.array([0.5]), np.array([0.0]), np.array([1 / 9])
     >>> low, high = invert(WorkerScore(half, ninth, none, ninth), 1.96, -1.0)  # nine answers, two classes
@@ -273,7 +274,7 @@ def invert(score: WorkerScore, z: float, lowest: float, highest: float = 1.0) ->
 
 
 def _roots(raw: FloatArray, score: WorkerScore, z: float) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return the ends of the solutions of a u² - 2b u + c <= 0 around the raw estimate, and where there are any.
+    """Return the ends of the solutions of a u² - 2b u + c <= 0 around the raw estimate, and whether there are any.
 
     a = 1 + z² gamma, b = r + z² beta / 2, c = r² - z² alpha.
     """

@@ -1,7 +1,7 @@
-"""The two products that every solver needs: N v, and (N∘C) v. Formed from answers in linear time, or from pairs.
+"""The two products that every solver needs, N v and (N∘C) v: from answers in linear time, or from pairs.
 
 With a_ijt = M/(M-1)·[same class] - 1/(M-1), the sum of a_ijt over the tasks that i and j share is N_ij C_ij. So
-(N∘C) v needs, for each task, only the sum of v over its workers, and over those who gave each class; no pair is formed.
+(N∘C) v needs only the sum of v over the workers of each task, and over those of them who gave each class, but no pairs.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def weights_of(weighting: Weighting, shared: IntArray) -> FloatArray:
     """Return the weight of each pair.
 
     Raises:
-        OptionError: a function returned another number of weights, or one that is not finite and above zero.
+        OptionError: a function returned a wrong number of weights, or a weight that is not finite and above zero.
 
     >>> weights_of("binary", np.array([4, 9])).tolist(), weights_of(np.sqrt, np.array([4, 9])).tolist()
     ([1.0, 1.0], [2.0, 3.0])
@@ -51,7 +51,7 @@ def weights_of(weighting: Weighting, shared: IntArray) -> FloatArray:
 
 
 class Operator(Protocol):
-    """A symmetric workers × workers matrix with zero diagonal, known by its products."""
+    """A symmetric workers × workers matrix with zero diagonal, accessible only through products with vectors."""
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         """Multiply by a vector."""
@@ -61,16 +61,17 @@ class Operator(Protocol):
 class Moments:
     """The statistics of the answers on which the least-squares objective depends."""
 
-    shared: Operator  # N, or the weights that stand for it
-    signed: Operator  # N∘C
+    shared: Operator  # N, or the weights of the pairs
+    signed: Operator  # N∘C, or weights∘C
     degree: FloatArray  # row sums of N
-    energy: float  # sum over pairs of N_ij C_ij^2, or with each task's a_ijt for C_ij: a constant of the objective
-    # (low, high) -> sum_j N_ij·clip(|C_ij|, low, high); None where only sums over tasks are known
+    # constant of the objective: sum over pairs of workers of N_ij C_ij², or over pairs of answers of a_ijt²
+    energy: float
+    # (low, high) -> sum_j N_ij·clip(|C_ij|, low, high); None if only sums over tasks can be computed
     absolute_sums: Callable[[float, float], FloatArray] | None = None
 
-    # x -> (N∘C) x and N x² in one pass over the answers; None where each has its own matrix
+    # x -> (N∘C) x and N x² in one pass over the answers; None if N and N∘C are matrices
     both: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
-    # every pair: i, j, weight, correlation; None where a table of them is too much
+    # all pairs: i, j, weight, correlation; None if a table of pairs is too large
     table: Callable[[], tuple[IntArray, IntArray, FloatArray, FloatArray]] | None = None
 
     @property
@@ -79,16 +80,16 @@ class Moments:
         return len(self.degree)
 
     def products(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return (N∘C) x and N x², which loss, gradient and every worker's best skill are made of."""
+        """Return (N∘C) x and N x², from which loss, gradient and each worker's best skill are computed."""
         return (self.signed @ x, self.shared @ (x * x)) if self.both is None else self.both(x)
 
 
 @dataclass(frozen=True)
 class SharedTasks:
-    """N: one sum over the workers of each task, less the worker's own part."""
+    """N, multiplied by sums over the workers of each task, without the worker itself."""
 
     blocks: Blocks
-    even: bool = True  # every task weighs one; otherwise 1/(R - 1)
+    even: bool = True  # every task has weight one; otherwise 1/(R - 1)
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         """Multiply by a vector in O(answers)."""
@@ -98,7 +99,7 @@ class SharedTasks:
 
 @dataclass(frozen=True)
 class Agreements:
-    """N∘C: the same over the workers of each task, and over those who gave each class."""
+    """N∘C, multiplied by sums over the workers of each task, and over those of them who gave each class."""
 
     blocks: Blocks
 
@@ -113,7 +114,7 @@ class Agreements:
 
 
 def from_answers(answers: Answered) -> Moments:
-    """Form the moments with the weights N_ij, without a table of pairs.
+    """Return the moments with the weights N_ij, computed without a table of pairs.
 
     >>> import quorate
     >>> moments = from_answers(quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")}))
@@ -143,7 +144,7 @@ def from_answers(answers: Answered) -> Moments:
 
 
 def from_pairs(n_workers: int, i: IntArray, j: IntArray, weights: FloatArray, correlation: FloatArray) -> Moments:
-    """Form the moments of given pairs, with any weights and any correlations.
+    """Return the moments of given pairs with any weights and correlations.
 
     >>> moments = from_pairs(2, np.array([0]), np.array([1]), np.array([4.0]), np.array([0.5]))
     >>> (moments.signed @ np.array([1.0, 10.0])).tolist()

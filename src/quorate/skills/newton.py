@@ -1,9 +1,9 @@
 """Newton steps at the end of a descent; their length is the distance to the optimum.
 
-A step of gradient or coordinate descent is short where the objective is flat: where an odd ring barely determines the
-skills, steps of 1e-5 are taken far from the solution. The Newton step d, H d = -gradient, is the distance to the
-optimum, and gradient·d/2 the decrease that is left. For least squares H = diag(N x²) + N∘(2xxᵀ - C), formed as a matrix
-or applied by products.
+A step of gradient or coordinate descent is short where the objective is flat: if only an odd ring of weak pairs
+determines the skills, steps are as short as 1e-5 far from the solution. The Newton step d with H d = -gradient is the
+distance to the optimum, and -gradient·d/2 the remaining decrease. For least squares H = diag(N x²) + N∘(2xxᵀ - C),
+computed as a matrix or applied by products.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.skills.conjugate_gradients import truncated_cg
 from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
-MAX_FACTORED_WORKERS = 500  # up to which H d = -gradient is solved by a factorisation (20 ms), above by CG
+MAX_FACTORED_WORKERS = 500  # up to this, H d = -gradient is solved by a factorisation (20 ms), above by CG
 CG_RESIDUAL = 1e-4  # relative to the gradient
 MAX_CG_PRODUCTS = 200  # per step
 MAX_HALVINGS = 30  # of one step
-MIN_CURVATURE = 1e-12  # of a scaled Hessian whose eigenvalues are at most two; below, rounding decides
+MIN_CURVATURE = 1e-12  # added to the scaled Hessian, whose eigenvalues are at most two; smaller ones are rounding
 ARMIJO = 1e-4  # share of the linear decrease that a step must achieve
 
 
@@ -28,16 +28,16 @@ ARMIJO = 1e-4  # share of the linear decrease that a step must achieve
 class Objective:
     """A function minimised over a box: loss, gradient and Hessian."""
 
-    problem: Problem  # gives the box, and the average over answers
-    evaluate: Callable[[FloatArray], tuple[float, FloatArray]]
-    diagonal: Callable[[FloatArray], FloatArray]  # of the Hessian, or above it: what a step is scaled by
-    dense: Callable[[FloatArray], FloatArray] | None  # the Hessian; None where it is too large
+    problem: Problem  # for the box, and the average over answers
+    evaluate: Callable[[FloatArray], tuple[float, FloatArray]]  # u -> loss, gradient
+    diagonal: Callable[[FloatArray], FloatArray]  # u -> diagonal of the Hessian, or an upper bound of it
+    dense: Callable[[FloatArray], FloatArray] | None  # u -> Hessian; None if it is too large
     product: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # (u, gradient, v) -> H v
 
 
 @dataclass(frozen=True)
 class End:
-    """Where Newton's steps ended."""
+    """The end of a sequence of Newton steps."""
 
     u: FloatArray
     status: str
@@ -57,8 +57,8 @@ def newton_steps(
         objective: what to minimise.
         start: the first point, in the box.
         tolerance: for the distance to the optimum, on average over answers.
-        max_sweeps: most passes over the data.
-        record: keep the points on the way.
+        max_sweeps: maximum number of passes over the data.
+        record: keep all points.
 
     >>> from quorate.skills.objective import triangle
     >>> from quorate.skills.newton import least_squares
@@ -82,7 +82,7 @@ def newton_steps(
             return End(u, CAPPED, loss, gradient, distance, max_sweeps, tuple(path))
         step = _search(objective, u, loss, gradient, direction)
         sweeps += step.n_evaluations
-        if step.u is u:  # nothing lowers the loss
+        if step.u is u:  # no step lowers the loss
             status = CONVERGED if distance <= tolerance else STALLED
             return End(u, status, loss, gradient, distance, sweeps, tuple(path))
         u = step.u
@@ -94,7 +94,7 @@ def newton_steps(
             return End(u, CONVERGED, loss, gradient, distance, sweeps, tuple(path))
 
 
-def certified(
+def with_newton_steps(
     swept: Solution,
     objective: Objective,
     *,
@@ -104,15 +104,15 @@ def certified(
     start: FloatArray | None = None,
     to_skills: Callable[[FloatArray], FloatArray] = lambda u: u,
 ) -> Solution:
-    """Continue by Newton steps from the end of the sweeps; the result has the distance to the optimum.
+    """Continue with Newton steps from the end of the sweeps; the result states the distance to the optimum.
 
     Args:
-        swept: where the sweeps ended.
+        swept: result of the sweeps.
         objective: what they minimised.
         tolerance: for the distance to the optimum, on average over answers.
-        max_sweeps: most passes over the data, those of the sweeps included.
+        max_sweeps: maximum number of passes over the data, including those of the sweeps.
         record: keep the trajectory.
-        start: the point where the sweeps ended, if it is not the skills themselves.
+        start: the point at which the sweeps ended; by default their skills.
         to_skills: point -> skills.
 
     >>> from quorate.skills.newton import least_squares
@@ -120,7 +120,7 @@ def certified(
     >>> from quorate.skills.objective import triangle
     >>> problem = triangle([0.8, 0.6, 0.5])
     >>> swept = coordinate_sweeps(problem, tolerance=0.01)
-    >>> solution = certified(swept, least_squares(problem), tolerance=1e-6, max_sweeps=100, record=False)
+    >>> solution = with_newton_steps(swept, least_squares(problem), tolerance=1e-6, max_sweeps=100, record=False)
     >>> solution.status, bool(solution.distance < 1e-6 < np.abs(swept.skills - solution.skills).max())
     ('converged', True)
     """
@@ -142,7 +142,7 @@ def certified(
 
 @dataclass(frozen=True)
 class _LineSearch:
-    """Where a line search ended; the first point if no point is better."""
+    """Result of a line search: the first point if no point is better."""
 
     u: FloatArray
     loss: float
@@ -154,7 +154,7 @@ class _LineSearch:
 def _search(
     objective: Objective, u: FloatArray, loss: float, gradient: FloatArray, direction: FloatArray
 ) -> _LineSearch:
-    """Halve the step until the loss falls enough; if it never does, try each worker's own best, half way."""
+    """Halve the step until the loss falls enough; if it never does, try half steps to each worker's own minimiser."""
     problem = objective.problem
     n_evaluations = 0
     scaled = -gradient / np.maximum(objective.diagonal(u), 1e-300) / 2
@@ -167,9 +167,9 @@ def _search(
             n_evaluations += 1
             promised = float(gradient @ (new - u))
             fell = promised < 0 and new_loss <= loss + ARMIJO * promised
-            # Near the optimum the loss is equal to rounding, and the gradient decides.
-            level = abs(new_loss - loss) <= problem.rounding and problem.stationarity(new, new_gradient) < before
-            if fell or level:
+            # Near the optimum the losses are equal up to rounding, and the gradient decides.
+            is_flat = abs(new_loss - loss) <= problem.rounding and problem.stationarity(new, new_gradient) < before
+            if fell or is_flat:
                 return _LineSearch(new, new_loss, new_gradient, n_evaluations, along is direction and size == 1)
             if abs(promised) <= problem.rounding:
                 break
@@ -178,7 +178,7 @@ def _search(
 
 
 def _direction(objective: Objective, u: FloatArray, gradient: FloatArray) -> tuple[FloatArray, int]:
-    """Solve H d = -gradient among the skills that are free to move; returns d, and the number of products."""
+    """Return d with H d = -gradient for the skills that are free to move, and the number of products."""
     problem = objective.problem
     at_bound = ((u <= problem.lower) & (gradient >= 0)) | ((u >= problem.upper) & (gradient <= 0))
     scale = objective.diagonal(u)
@@ -224,7 +224,7 @@ DIFFERENCE_STEP = 1e-7
 
 
 def least_squares(problem: Problem) -> Objective:
-    """Return the least-squares objective; the Hessian is a matrix where few workers have a table of pairs.
+    """Return the least-squares objective; its Hessian is a matrix for a small crowd with a table of pairs.
 
     >>> from quorate.skills.objective import triangle
     >>> objective = least_squares(triangle([0.8, 0.6, 0.5]))
@@ -236,7 +236,7 @@ def least_squares(problem: Problem) -> Objective:
 
     @cache
     def matrices() -> tuple[FloatArray, FloatArray]:
-        return formed(problem)
+        return pair_matrices(problem)
 
     latest: list[FloatArray] = []  # the point evaluated last, and N x² there
 
@@ -260,20 +260,20 @@ def least_squares(problem: Problem) -> Objective:
             on_diagonal = (moments.shared @ (x * x) + problem.ridge) * v
             return on_diagonal + 2 * x * (moments.shared @ (x * v)) - moments.signed @ v
         size = DIFFERENCE_STEP / max(float(np.abs(v).max()), 1e-300)
-        turned: FloatArray = (problem.loss_and_gradient(x + size * v)[1] - gradient) / size
-        return turned
+        image: FloatArray = (problem.loss_and_gradient(x + size * v)[1] - gradient) / size
+        return image
 
     return Objective(problem, evaluate, diagonal, dense if small else None, product)
 
 
-def formed(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """Form N and N∘C from the table of pairs.
+def pair_matrices(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """Return N and N∘C as matrices from the table of pairs.
 
     >>> from quorate.skills.objective import triangle
-    >>> formed(triangle([0.8, 0.6, 0.5]))[0].tolist()
+    >>> pair_matrices(triangle([0.8, 0.6, 0.5]))[0].tolist()
     [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
-    assert problem.moments.table is not None  # asked by the caller
+    assert problem.moments.table is not None  # tested by the caller
     i, j, weights, correlation = problem.moments.table()
     shared, signed = np.zeros((2, problem.moments.n_workers, problem.moments.n_workers))
     shared[i, j] = shared[j, i] = weights

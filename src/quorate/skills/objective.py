@@ -17,13 +17,13 @@ class Problem:
     moments: Moments
     lower: FloatArray
     upper: FloatArray
-    n_answers: FloatArray  # N_i: how much worker i counts in the stopping rule
-    # How strongly each skill is shrunk toward the centre: + ridge/2 (x_i - centre)^2; alike for all, or one each.
+    n_answers: FloatArray  # N_i: weight of worker i in the stopping rule
+    # Shrinkage of each skill toward the centre, + ridge/2 (x_i - centre)²: one value for all workers or one per worker.
     ridge: float | FloatArray = 0.0
     centre: float | FloatArray = 0.0
 
     def middle(self) -> FloatArray:
-        """Return the default start: skill one half (the theory needs x(0) > 0), or as near as the box allows."""
+        """Return the default start: skill one half (the theory needs x(0) > 0), clipped to the box."""
         return self.clip(np.full(len(self.lower), 0.5))
 
     def clip(self, x: FloatArray) -> FloatArray:
@@ -31,40 +31,41 @@ class Problem:
         return np.clip(x, self.lower, self.upper)
 
     def loss_and_gradient(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Evaluate the objective and its gradient with one product of each kind."""
+        """Return the objective and its gradient, with one product of each kind."""
         return self.evaluate(x, *self.moments.products(x))
 
     def evaluate(self, x: FloatArray, signed: FloatArray, squares: FloatArray) -> tuple[float, FloatArray]:
-        """Evaluate the objective and its gradient from the products (N∘C) x and N x²."""
+        """Return the objective and its gradient from the products (N∘C) x and N x²."""
         loss = (self.moments.energy - x @ signed + (x * x) @ squares / 2) / 2
-        off = x - self.centre
-        return float(loss + (self.ridge * off) @ off / 2), x * squares - signed + self.ridge * off
+        offset = x - self.centre
+        return float(loss + (self.ridge * offset) @ offset / 2), x * squares - signed + self.ridge * offset
 
     def own_best(self, x: FloatArray, signed: FloatArray, squares: FloatArray) -> FloatArray:
-        """Return each worker's best skill given the others'; where there is no information, the skill it has."""
+        """Return each worker's best skill given the skills of the others; x itself where there is no information."""
         weight = squares + self.ridge
         return self.clip(np.divide(signed + self.ridge * self.centre, weight, out=x.copy(), where=weight > 0))
 
     @property
     def rounding(self) -> float:
-        """Rounding error of the loss, which is a small difference of large sums; a smaller rise is no rise."""
+        """Rounding error of the loss, which is a small difference of large sums; smaller changes are ignored."""
         return 1e-14 * (self.moments.energy + float(self.moments.degree.sum()))
 
     def mean_size(self, change: FloatArray) -> float:
-        """Average a change over answers: a maximum would be decided by workers with two answers."""
+        """Return the mean absolute change, weighted by answers; workers with two answers would decide a maximum."""
         return float(self.n_answers @ np.abs(change) / max(self.n_answers.sum(), 1))
 
     def stationarity(self, x: FloatArray, gradient: FloatArray) -> float:
-        """Return the projected-gradient norm: how far a step of gradient / degree moves x, on average over answers."""
+        """Return the projected-gradient norm: mean move of x by a step of gradient / degree, weighted by answers."""
         scale = np.maximum(self.moments.degree + self.ridge, 1e-300)
         return self.mean_size(self.clip(x - gradient / scale) - x)
 
 
 def box(n_answers: IntArray, n_classes: int, tau: float) -> tuple[FloatArray, FloatArray]:
-    """Keep skills away from ±1 by tau / sqrt(N_i), where a vote would outweigh all others [Ma20, Section 6].
+    """Return the bounds of the skills, at least tau/sqrt(N_i) from ±1 [Ma20, Section 6].
 
-    The paper's box is [-1 + tau/sqrt(N_i), 1 - tau/sqrt(N_i)]; below, skill ends at -1/(M-1). N_i is the number of
-    tasks that worker i answered (the paper once equates it with the sum of N_ij, which it is not).
+    At ±1 one vote would outweigh all others. The paper's box is [-1 + tau/sqrt(N_i), 1 - tau/sqrt(N_i)]; its lower end
+    is at least -1/(M-1), the least skill. N_i is the number of tasks that worker i answered (the paper once writes that
+    it equals the sum of N_ij, which is not true).
 
     >>> [bound.round(2).tolist() for bound in box(np.array([1, 4, 100]), n_classes=3, tau=1.0)]
     [[0.0, -0.5, -0.5], [0.0, 0.5, 0.9]]
@@ -76,23 +77,23 @@ def box(n_answers: IntArray, n_classes: int, tau: float) -> tuple[FloatArray, Fl
 CONVERGED = "converged"
 CAPPED = "iteration cap reached"
 STALLED = "stalled: no step lowers the loss in floating point"
-EXACT = 1e-10  # a projected gradient below which digits depend only on the order of additions
+MIN_GRADIENT = 1e-10  # the digits of smaller projected gradients depend on the order of additions
 
 
 @dataclass(frozen=True)
 class AlternativeOptimum:
-    """Skills of a group of workers with the other sign, which fit the correlations nearly as well, or better."""
+    """Skills of a group of workers with the other sign that fit the correlations nearly as well, or better."""
 
-    gain: float  # in log-likelihood over the solution, nats; negative where it fits worse
-    required: float  # gain from which on it is adopted
-    n_workers: int  # whose skill differs by more than 0.1
-    difference: float  # of a skill, at the most
+    gain: float  # in log-likelihood over the solution, in nats; negative if it fits worse
+    required: float  # it is adopted if its gain is greater
+    n_workers: int  # number of workers whose skill differs by more than 0.1
+    difference: float  # greatest difference of a skill
     is_adopted: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Skills, and how they were reached.
+    """Skills, and how they were computed.
 
     >>> import numpy as np
     >>> print(Solution(np.ones(1), "coordinate", CONVERGED, 9, 0.0, 3e-5))
@@ -105,7 +106,7 @@ class Solution:
     solver: str
     status: str
     iterations: int  # sweeps over the data
-    loss: float  # the objective that this solver minimises; of centred answers up to a constant
+    loss: float  # the objective that this solver minimises; for centred answers without a constant
     gradient_norm: float  # of the projected gradient, in units of skill, averaged over answers
     trajectory: tuple[FloatArray, ...] = field(default=(), repr=False)  # the start, then x after each sweep
     distance: float | None = None  # of a skill from the optimum, on average over answers; None where not computed
@@ -113,7 +114,7 @@ class Solution:
 
     @property
     def converged(self) -> bool:
-        """Whether the stopping rule was met."""
+        """Whether the stopping rule was satisfied."""
         return self.status == CONVERGED
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,7 +134,7 @@ class Solution:
         }
 
     def __str__(self) -> str:
-        norm = f"{self.gradient_norm:.1e}" if self.gradient_norm > EXACT else f"below {EXACT:.0e}"
+        norm = f"{self.gradient_norm:.1e}" if self.gradient_norm > MIN_GRADIENT else f"below {MIN_GRADIENT:.0e}"
         return f"{self.solver}: {self.status} after {self.iterations} sweeps, projected gradient {norm}"
 
 

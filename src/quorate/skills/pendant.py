@@ -1,12 +1,12 @@
 """Pendant trees of the interaction graph, and the test of a skill by pairs with them.
 
-A worker with a single peer has no skill but the one that this pair gives it: C / x of the peer, whatever the noise in
-C. So it always confirms the skill of its peer. In stars of 30 workers with a guesser as centre and 1,000 tasks per pair
+The skill of a worker with a single peer is estimated from this pair alone, as C / x of the peer, with any noise in C.
+So it always confirms the skill of its peer. In stars of 30 workers with a guesser as centre and 1,000 tasks per pair,
 the sum over the pairs of C_ij x_j exceeded 2.576 standard errors in 98 % of crowds, all workers were called identified,
 and 16 % of their intervals did not contain the skill. If the skill of the centre is zero, each of these pairs has a
-correlation of zero, so (M-1) N_ij C_ij² of each is chi-squared with a degree of freedom of its own; the pairs with all
-other peers together have one. The same holds for trees that one worker joins to the rest: workers are removed as long
-as any has one peer.
+correlation of zero, so (M-1) N_ij C_ij² of each pair is chi-squared with one degree of freedom; the pairs with all
+other peers together have one degree of freedom. The same holds for trees that only one worker joins to the rest of the
+graph: workers with one peer are removed until none is left.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.graph.pairs import PairStats, correlations, pairs_of_two
 
-# Answers of workers who may be pendant, up to which their pairs are counted: 2 s and 500 MB. Above, none is sought.
+# Maximum number of answers of workers who may be pendant (2 s and 500 MB); with more, pendant trees are not searched.
 MAX_PENDANT_ANSWERS = 10_000_000
 
 
@@ -32,14 +32,14 @@ class PendantTrees:
 
 
 def pendant_trees(blocks: Blocks, is_anchor: BoolArray) -> PendantTrees | None:
-    """Find the pendant trees of answers in blocks; None where there is none.
+    """Return the pendant trees of answers in blocks; None if there are none, or too many answers to search.
 
-    A pendant worker shares no task with two others, who would form a triangle with it: only tasks with two answers
-    count.
+    Two other workers of a task would form a triangle with a pendant worker, so pendant workers have only tasks with one
+    or two answers.
 
     Args:
         blocks: of complete tasks.
-        is_anchor: workers of known skill, who are not pendant: gold.
+        is_anchor: workers of known skill (gold, or known from earlier runs), who are never pendant.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
@@ -61,7 +61,7 @@ def pendant_trees(blocks: Blocks, is_anchor: BoolArray) -> PendantTrees | None:
 
 
 def trees_of_pairs(pairs: PairStats, n_workers: int, n_classes: int, is_candidate: BoolArray) -> PendantTrees | None:
-    """Find the pendant trees of a table of pairs; None where there is none.
+    """Return the pendant trees of a table of pairs; None if there are none.
 
     Args:
         pairs: all pairs of the candidates.
@@ -104,22 +104,24 @@ def _answers_to_small_tasks(blocks: Iterable[Block], n_workers: int) -> Sums:
 
 
 def _joining_pairs(pairs: PairStats, n_workers: int, is_candidate: BoolArray) -> IntArray:
-    """Remove workers with one peer as long as there are any; rows of pair, worker removed, and its peer."""
+    """Remove workers with one peer until none is left; return rows (pair, removed worker, its peer)."""
     numbers = np.arange(len(pairs))
     degree = pairs.n_peers(n_workers)
-    left = np.zeros(n_workers, dtype=np.int64)  # exclusive or of the pairs that a worker has left: its only one
-    np.bitwise_xor.at(left, pairs.i, numbers)
-    np.bitwise_xor.at(left, pairs.j, numbers)
+    # Exclusive or of the numbers of a worker's remaining pairs: if one pair remains, its number.
+    remaining_pair = np.zeros(n_workers, dtype=np.int64)
+    np.bitwise_xor.at(remaining_pair, pairs.i, numbers)
+    np.bitwise_xor.at(remaining_pair, pairs.j, numbers)
     rounds = [np.zeros((0, 3), dtype=np.int64)]
     leaves = np.flatnonzero(is_candidate & (degree == 1))
     while len(leaves):
-        pair, first = np.unique(left[leaves], return_index=True)  # of two workers who have only each other, one
+        # Of two leaves that have only each other, one is removed.
+        pair, first = np.unique(remaining_pair[leaves], return_index=True)
         leaves = leaves[first]
         peer = pairs.i[pair] + pairs.j[pair] - leaves
         rounds.append(np.stack([pair, leaves, peer], axis=1))
         degree[leaves] = 0
         np.subtract.at(degree, peer, 1)
-        np.bitwise_xor.at(left, peer, pair)
+        np.bitwise_xor.at(remaining_pair, peer, pair)
         peers = np.unique(peer)
         leaves = peers[is_candidate[peers] & (degree[peers] == 1)]
     return np.concatenate(rounds)

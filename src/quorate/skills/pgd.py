@@ -1,7 +1,7 @@
-"""Projected gradient descent with a fixed step, the paper's PGD [Ma20, Section 4.1; Theorem 11], and its steps.
+"""Projected gradient descent with a fixed step, the paper's PGD [Ma20, Section 4.1; Theorem 11], and its step sizes.
 
-`descend` is the loop of two solvers. Its step is either fixed, as in the paper's experiments, or the spectral one
-(Barzilai and Borwein), halved until the loss falls enough (Armijo's rule).
+`descend` is the loop of two solvers. Its step is either fixed, as in the paper's experiments, or the spectral step of
+Barzilai and Borwein, halved until the loss falls enough (Armijo's rule).
 """
 
 from collections.abc import Callable
@@ -35,13 +35,13 @@ def descend(
     """Iterate u <- P(u - step · gradient) until the change and the projected gradient are within the tolerance.
 
     Args:
-        problem: gives the box of u, and the average that the stopping rule uses.
+        problem: for the box of u, and the average that the stopping rule uses.
         evaluate: u -> (loss, gradient).
         start: the first u; projected onto the box.
         solver: the name to report.
         step: a fixed step; by default the spectral step with Armijo's rule.
         to_skills: u -> skills.
-        max_iterations: evaluations of the loss at the most.
+        max_iterations: maximum number of evaluations of the loss.
         tolerance: for the mean change of the skills and the projected-gradient norm.
         record: keep the trajectory.
     """
@@ -67,7 +67,7 @@ def descend(
             continue
         change = problem.mean_size(to_skills(new) - to_skills(u))
         moved = new - u
-        turned = new_gradient - gradient
+        gradient_change = new_gradient - gradient
         u = new
         loss = new_loss
         gradient = new_gradient
@@ -76,7 +76,7 @@ def descend(
         if change <= tolerance and problem.stationarity(u, gradient) <= tolerance:
             status = CONVERGED
             break
-        curvature = moved @ turned
+        curvature = moved @ gradient_change
         if step is None:
             trial = float(moved @ moved / curvature) if curvature > 0 else 4 * trial
     norm = problem.stationarity(u, gradient)
@@ -87,7 +87,7 @@ THEORY = "theory"  # value of ``step`` for the step size of the theorem
 
 
 def lipschitz_step(moments: Moments) -> float:
-    """Return a step with which projected gradient descent never raises the loss, wherever it is in the box.
+    """Return a step with which projected gradient descent never raises the loss from any point of the box.
 
     A row of the Hessian, diag(N x²) + N∘(2xxᵀ - C), sums to at most sum_j N_ij (1 + 3) in absolute value.
 
@@ -108,7 +108,7 @@ def exponentiated_step(n_workers: int, norm: float, K: float = 1.0) -> float:
 
 
 def corollary_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
-    """Return kappa² / (K² ||N D_s²||_inf), skills and start known to lie in [kappa, K] [Ma20, Corollary 14, corbound].
+    """Return kappa² / (K² ||N D_s²||_inf) for skills and start in [kappa, K] [Ma20, Corollary 14, corbound].
 
     >>> from quorate.skills.objective import triangle
     >>> corollary_step(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5)
@@ -118,9 +118,9 @@ def corollary_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
 
 
 def first_order_constant(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
-    """Return 4 W ||N||_F K⁴ / kappa², Lipschitz constant of the gradient in that range [Ma20, Prop. 15, firstorder].
+    """Return 4 W ||N||_F K⁴ / kappa², Lipschitz constant of the gradient on [kappa, K] [Ma20, Prop. 15, firstorder].
 
-    Where there is no table of pairs, ||N||_F is bounded by the root of its largest row sum times the sum of all.
+    Without a table of pairs, an upper bound of ||N||_F is used: the root of the largest row sum times the total sum.
 
     >>> from quorate.skills.objective import triangle
     >>> round(first_order_constant(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5), 3)
@@ -145,10 +145,10 @@ def theory_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
 
 
 def fixed_step(step: float | str, theory: float) -> float:
-    """Return the step that a caller gave, or the theory's if that is what it asked for.
+    """Return the caller's step, or the step of the theory for ``theory``.
 
     Raises:
-        OptionError: it is neither.
+        OptionError: the step is neither a positive number nor ``theory``.
 
     >>> fixed_step("theory", 0.1), fixed_step(0.5, 0.1)
     (0.1, 0.5)
@@ -161,7 +161,7 @@ def fixed_step(step: float | str, theory: float) -> float:
 
 
 def spectral_bound(moments: Moments) -> float:
-    """Return ||N||_2 by the power method, a thousandth added: a step made of it is never too long.
+    """Return 1.001 ||N||_2 by the power method; the factor keeps a step computed from it from being too long.
 
     >>> from quorate.skills.objective import triangle
     >>> round(spectral_bound(triangle([0.8, 0.6, 0.5]).moments), 3)
@@ -169,7 +169,7 @@ def spectral_bound(moments: Moments) -> float:
     """
     v = np.ones(moments.n_workers)
     for _ in range(200):
-        v = moments.shared @ v + v  # shifted, so that a graph with two sides does not swing
+        v = moments.shared @ v + v  # shifted by one: otherwise v would oscillate on a bipartite graph
         v /= np.linalg.norm(v)
     return float(1.001 * (v @ (moments.shared @ v)))
 
@@ -178,7 +178,7 @@ def checked_kappa(kappa: float, K: float) -> float:
     """Return kappa, the least skill, if it is positive and at most K.
 
     Raises:
-        OptionError: it is not.
+        OptionError: kappa is not in (0, K].
 
     >>> checked_kappa(0.1, 1.0)
     0.1
@@ -203,14 +203,14 @@ def projected_gradient(
 
     Args:
         problem: what to minimise.
-        start: x(0), by default one half everywhere; the theory wants it positive.
+        start: x(0), by default one half everywhere; the theory requires it to be positive.
         step: of every iteration; ``theory`` for that of the theorem, which is short; by default 1/(4 max degree), with
             which the loss never rises (`quorate.skills.pgd.lipschitz_step`).
-        max_iterations: sweeps over the data at the most.
+        max_iterations: maximum number of sweeps over the data.
         tolerance: for the mean change of a skill in a sweep, and for the projected-gradient norm.
         record: keep the trajectory.
-        kappa: for the step of the theorem: skills and start lie in [kappa, K].
-        K: the greatest.
+        kappa: least skill, for the step of the theorem, which assumes skills and start in [kappa, K].
+        K: greatest skill, for the step of the theorem.
 
     Raises:
         OptionError: the step is neither a positive number nor ``theory``.

@@ -1,8 +1,8 @@
 """Skills of workers from earlier runs as priors: a skill, its precision, and its strength in pseudo-answers.
 
-A skill with an interval is a pseudo-estimate. It is weighed by its precision, less that of an interval over the whole
-range of skills. In units of answers its strength is the number of answers that would give an accuracy of this
-precision; these pseudo-answers enter the response bias and the confusion matrices.
+A skill with an interval is used like an estimate from other data. Its weight is its precision, minus the precision of
+an interval over the whole range of skills. Its strength in pseudo-answers is the number of answers that would give an
+accuracy of this precision; these pseudo-answers enter the response bias and the confusion matrices.
 """
 
 from dataclasses import dataclass, replace
@@ -23,19 +23,19 @@ from quorate.statistics import Z_95
 if TYPE_CHECKING:
     from quorate.io.skills import SkillTable
 
-MIN_STANDARD_ERROR = 0.005  # of a skill
-MIN_VARIANCE = 1e-3  # of one shared task, at skills near one
+MIN_STANDARD_ERROR = 0.005  # of a prior skill
+MIN_VARIANCE = 1e-3  # of the agreement on one shared task: near skill one it would be zero
 
 
 @dataclass(frozen=True, eq=False)
 class Priors:
-    """Prior skill of each worker of a batch, by code; none where the precision is zero."""
+    """Prior skills of the workers of a batch, by code; a worker with precision zero has none."""
 
     skill: FloatArray
-    precision: FloatArray  # one over the variance that the skill has
-    anchors: BoolArray  # whose interval excludes zero: they fix the sign of their component
+    precision: FloatArray  # inverse variance of the skill
+    anchors: BoolArray  # workers whose interval excludes zero: they determine the sign of their component
     right: FloatArray  # accuracy on each class; workers × classes
-    worth: FloatArray  # pseudo-answers: answers that would give an accuracy of this precision
+    worth: FloatArray  # pseudo-answers: number of answers that would give an accuracy of this precision
     notes: tuple[Note, ...] = ()
 
     @property
@@ -45,7 +45,7 @@ class Priors:
         return known
 
     def of_first(self, n: int) -> "Priors":
-        """Return the priors of the first n workers; workers added, such as gold, have none."""
+        """Return priors of n workers: those of the first n, and none for additional workers such as gold."""
         more = n - len(self.skill)
         if more <= 0:
             skill = self.skill[:n]
@@ -63,60 +63,60 @@ class Priors:
         )
 
     def scaled(self, factor: float) -> "Priors":
-        """Multiply the skills by a factor."""
+        """Return the priors with the skills multiplied by a factor."""
         return replace(self, skill=self.skill * factor, precision=self.precision / factor**2)
 
     def filled(self, mean: float) -> FloatArray:
-        """Return the skills, with a mean for everyone else."""
+        """Return the prior skills, with a mean for workers without one."""
         return np.where(self.is_known, self.skill, mean)
 
     def pull(self, answers: Answered, skills: FloatArray, n_classes: int) -> FloatArray:
-        """Return the strength of each prior: tasks shared with gold that would give the same precision.
+        """Return the strength of each prior: number of tasks shared with gold that would give the same precision.
 
-        Shared tasks have the variance of `quorate.skills.rank_one_score`; for uneven classes that is an approximation,
-        which affects the weights of batch and prior only, and no interval.
+        The variance per shared task is that of `quorate.skills.rank_one_score`. For uneven classes this is an
+        approximation, which affects only the weights of batch and prior, not the intervals.
 
         Args:
             answers: the batch.
             skills: of all workers.
             n_classes: M.
         """
-        information, one, cube, fourth, both, _ = blocks_of(answers).sum(power_sums, skills, skills, False)[0]
-        pairs = both - fourth
+        information, q2, q3, q4, q2_squared, _ = blocks_of(answers).sum(power_sums, skills, skills, False)[0]
+        pairs = q2_squared - q4
         u = np.clip(self.skill, -1 / (n_classes - 1), 1.0)
         m = n_classes - 1
-        spread = (pairs + one) / m + (m - 1) / m * (pairs + cube) * u - both * u * u
-        variance = np.divide(spread, information, out=np.ones(len(information)), where=information > 0)
+        total_variance = (pairs + q2) / m + (m - 1) / m * (pairs + q3) * u - q2_squared * u * u
+        variance = np.divide(total_variance, information, out=np.ones(len(information)), where=information > 0)
         strength: FloatArray = self.precision * np.maximum(variance, MIN_VARIANCE)
         return strength
 
     def answered(self, shares: FloatArray, pooled: FloatArray | None = None) -> FloatArray:
-        """Return the pseudo-answers of each worker, workers × answers × classes.
+        """Return the expected pseudo-answers of each worker, workers × answers × true classes.
 
         Args:
-            shares: of the classes.
+            shares: proportions of the true classes.
             pooled: the crowd's confusion matrix, for the proportions of wrong answers; by default equal ones.
         """
         m = len(shares)
-        off = np.ones((m, m)) if pooled is None else pooled.copy()
-        np.fill_diagonal(off, 0.0)
-        off /= np.maximum(off.sum(axis=0), 1e-300)
-        matrices = (1 - self.right)[:, None, :] * off
+        wrong_shares = np.ones((m, m)) if pooled is None else pooled.copy()
+        np.fill_diagonal(wrong_shares, 0.0)
+        wrong_shares /= np.maximum(wrong_shares.sum(axis=0), 1e-300)
+        matrices = (1 - self.right)[:, None, :] * wrong_shares
         matrices[:, np.arange(m), np.arange(m)] = self.right
-        counted: FloatArray = self.worth[:, None, None] * matrices * shares
-        return counted
+        counts: FloatArray = self.worth[:, None, None] * matrices * shares
+        return counts
 
 
 def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors | None:
-    """Return the priors of the workers of a batch from a table of skills; None where it has none of them.
+    """Return the priors of the workers of a batch from a table of skills; None if no worker has an informative skill.
 
     Args:
-        skills: what `quorate.io.skills.read_skills` takes; None for nothing.
+        skills: what `quorate.io.skills.read_skills` takes, or priors, which are returned; None for no priors.
         worker_names: of the batch.
         classes: of the batch.
 
     Raises:
-        OptionError: the table has none of these workers.
+        OptionError: no worker of the table is in the batch.
 
     >>> known = priors_of({"ann": (0.8, 0.6, 0.9), "zoe": (0.1, 0.0, 0.2)}, pa.array(["bob", "ann"]), pa.array([1, 2]))
     >>> known.skill.tolist(), known.worth.round(1).tolist()
@@ -126,43 +126,47 @@ def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors 
     """
     if skills is None or isinstance(skills, Priors) or len(classes) < 2:
         return skills if isinstance(skills, Priors) else None
-    from quorate.io.skills import read_skills  # few know the workers from before
+    from quorate.io.skills import read_skills  # most runs have no prior skills
 
     table = read_skills(skills)
-    place = positions(as_type(table.worker, worker_names.type, "workers of skills="), worker_names)
-    is_present = place >= 0
-    if len(place) and not is_present.any():
+    code_of_row = positions(as_type(table.worker, worker_names.type, "workers of skills="), worker_names)
+    is_present = code_of_row >= 0
+    if len(code_of_row) and not is_present.any():
         raise OptionError(
             "no worker of the table of known workers (skills=, --known-workers) gave an answer; check that both use "
             "the same ids"
         )
-    priors = _aligned(table, place, is_present, len(worker_names), [str(name) for name in classes.to_pylist()])
+    class_names = [str(name) for name in classes.to_pylist()]
+    priors = _priors_by_code(table, code_of_row, is_present, len(worker_names), class_names)
     if not priors.is_known.any():
         return None
     return replace(priors, notes=(_note(priors, table, int((~is_present).sum())),))
 
 
-def _aligned(table: "SkillTable", place: Any, is_present: BoolArray, n_workers: int, classes: list[str]) -> Priors:
+def _priors_by_code(
+    table: "SkillTable", code_of_row: Any, is_present: BoolArray, n_workers: int, classes: list[str]
+) -> Priors:
+    """Return the priors by the codes of the workers."""
     m = len(classes)
     skill, precision, worth = (np.zeros(n_workers) for _ in range(3))
     anchors = np.zeros(n_workers, dtype=bool)
     right = np.zeros((n_workers, m))
     s, low, high = (column[is_present] for column in (table.skill, table.low, table.high))
-    at = place[is_present]
-    # The ends of an interval are clipped to the range of skills: the longer side has the width.
+    at = code_of_row[is_present]
+    # The ends of an interval are clipped to the range of skills, so the longer side determines the standard error.
     side = np.maximum(np.maximum(high - s, s - low), (high - low) / 2)
     error = np.maximum(side / Z_95, MIN_STANDARD_ERROR)
-    largest_error = m / (m - 1) / 2 / Z_95  # of an interval over the whole range
+    largest_error = m / (m - 1) / 2 / Z_95  # with an interval over the whole range of skills
     added_precision = np.maximum(1 / error**2 - 1 / largest_error**2, 0.0)
     skill[at] = np.where(added_precision > 0, s, 0.0)
     precision[at] = added_precision
     anchors[at] = (added_precision > 0) & ((low > 0) | (high < 0))
-    off = error * (m - 1) / m  # of the accuracy
-    p = np.clip(((m - 1) * s + 1) / m, off / 2, 1 - off / 2)
+    accuracy_error = error * (m - 1) / m
+    p = np.clip(((m - 1) * s + 1) / m, accuracy_error / 2, 1 - accuracy_error / 2)
     worth[at] = p * (1 - p) * added_precision * (m / (m - 1)) ** 2
     right[at] = p[:, None]
     for code, names in zip(
-        at.tolist(), [row for row, kept in zip(table.by_class, is_present, strict=True) if kept], strict=True
+        at.tolist(), [row for row, present in zip(table.by_class, is_present, strict=True) if present], strict=True
     ):
         if set(classes) <= set(names):
             right[code] = [names[name] for name in classes]
@@ -199,7 +203,7 @@ def oriented_components(verdict: Identifiability, priors: Priors | None) -> Bool
 
 
 def determined_by(verdict: Identifiability, priors: Priors) -> BoolArray:
-    """Return whose skill is determined: by the graph, by its prior, or by the prior of a worker in its component.
+    """Return which workers have a determined skill: by the graph, or by a prior of their own or in their component.
 
     >>> import quorate
     >>> from quorate.skills.identification import gather

@@ -1,13 +1,13 @@
-"""Score and variance of a rank-one skill, by sums over tasks; what intervals are computed from.
+"""Score and variance of a rank-one skill by sums over tasks, from which intervals are computed.
 
 For worker i on task t let q_r be the sum of x_j^r over its peers there, and psi_ti = sum_j (a_ijt - x_i x_j) x_j, whose
-sum over t is the gradient of the least squares. With D = sum_t q_2 the raw estimate is r = x_i + sum_t psi_ti / D, and
-if the skill of i were u, psi_ti would have the variance
+sum over t is minus the gradient of the least squares. With D = sum_t q_2, the raw estimate is r = x_i + (sum_t psi_ti)
+/ D. If the skill of i were u, psi_ti would have the variance
 
     (q_2 + q_2² - q_4)/(M-1) + u (M-2)/(M-1) (q_3 + q_2² - q_4) - u² q_2²,
 
-since a_ijt a_ikt, given the truth, averages to 1/(M-1) + u (M-2)/(M-1) over i's answers that agree with both. Sums over
-workers are those of `quorate.blocks.kernels`.
+because, if j and k give the true class, the mean of a_ijt a_ikt over the answers of i is 1/(M-1) + u (M-2)/(M-1). The
+sums over workers are computed by `quorate.blocks.kernels`.
 """
 
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SkillInference:
-    """Skills, and the answers behind them.
+    """Skills, and the answers from which they were estimated.
 
     >>> import quorate
     >>> SkillInference(quorate.simulate.crowd(30, 3, 3).answers, np.array([0.5, np.nan, 0.7])).n_classes
@@ -45,17 +45,17 @@ class SkillInference:
 
     @property
     def n_answers(self) -> int:
-        """How many answers there are, gold's included."""
+        """Number of answers, gold included."""
         return self.crowd.n_answers
 
     @property
     def needs_peer_error(self) -> bool:
-        """Whether the errors of the peers' skills can matter beside those of a worker's own answers: always."""
+        """Whether the errors of the peers' skills can matter in addition to the errors of own answers: always."""
         return True
 
     @property
     def per_worker(self) -> IntArray:
-        """N_i, gold's included."""
+        """N_i, gold included."""
         return self.crowd.per_worker
 
     @property
@@ -64,16 +64,16 @@ class SkillInference:
         return self.crowd if isinstance(self.crowd, Answers) else collect_answers(self.crowd)
 
     def score(self) -> WorkerScore:
-        """Return the estimate of each skill from the worker's own answers."""
+        """Return raw estimates of the skills and their variances, for fixed skills of the peers."""
         raise NotImplementedError
 
     def agreement_score(self, skills: FloatArray) -> WorkerScore:
-        """Return the score of each worker's agreements at these skills, by which strong workers are recognised."""
+        """Return the rank-one score at these skills, which is used to test which workers are strong."""
         raise NotImplementedError
 
     @property
     def is_known_before(self) -> BoolArray:
-        """Which workers' skills are known from an earlier run."""
+        """Mask of the workers whose skills are known from an earlier run."""
         return np.zeros(len(self.skills), dtype=bool)
 
     def weak(self, n_workers: int) -> "WeakIdentification":
@@ -101,13 +101,13 @@ class SkillInference:
 
     @cached_property
     def _x(self) -> FloatArray:
-        """The skills, zero where they are not determined: such workers have no information about the others."""
+        """The skills, zero where not determined: such workers have no information about the others."""
         return np.nan_to_num(self.skills)
 
 
 @dataclass(frozen=True, eq=False)
 class OneCoinInference(SkillInference):
-    """Rank-one skills, and the answers behind them.
+    """Rank-one skills, and the answers from which they were estimated.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
@@ -116,10 +116,10 @@ class OneCoinInference(SkillInference):
     True
     """
 
-    is_free: BoolArray  # its skill, if it has one, is an estimate: not gold
+    is_free: BoolArray  # workers whose skill, if they have one, is an estimate: not gold
 
     def at(self, skills: FloatArray) -> "OneCoinInference":
-        """Return the same for other skills."""
+        """Return the inference with other skills."""
         return replace(self, skills=skills)
 
     def agreement_score(self, skills: FloatArray) -> WorkerScore:
@@ -127,33 +127,35 @@ class OneCoinInference(SkillInference):
         return self.at(skills).score()
 
     def scale_range(self) -> tuple[float, float]:
-        """Return (1, 1): agreement of even classes sets the scale of the skills."""
+        """Return (1, 1): the model of even classes fixes the scale of the skills."""
         return 1.0, 1.0
 
     def score(self) -> WorkerScore:
-        """Return each worker's raw estimate and the variance it has, in O(answers)."""
+        """Return each worker's raw estimate and its variance, in O(answers)."""
         m = self.n_classes
         x = self._x
         blocks = blocks_of(self.crowd)
         (sums,) = blocks.sum(power_sums, x, np.zeros(len(x)), True)
-        q2, _, q3, q4, both, _ = sums
-        pairs = both - q4  # sum over two different peers of x_j² x_k²
+        q2, _, q3, q4, q2_squared, _ = sums
+        pairs = q2_squared - q4  # sum over two different peers of x_j² x_k²
         scale = np.where(q2 > 0, q2, np.nan)
         agreed, _ = blocks.sum(agreement_products, x, m)
         return WorkerScore(
             agreed / scale,
             (q2 + pairs) / ((m - 1) * scale**2),
             (m - 2) / (m - 1) * (q3 + pairs) / scale**2,
-            both / scale**2,
+            q2_squared / scale**2,
         )
 
     def peer_error(self, *, draws: int, seed: int) -> PeerError:
-        """Return the errors of the peers' skills, with psi and the curvature as sums over tasks."""
-        from quorate.skills.variance_inflation import Curvature, Pulls, peer_error, task_sums
+        """Return what the errors of the peers' skills add to the variances of the raw estimates."""
+        from quorate.skills.variance_inflation import Curvature, ScoreContributions, peer_error, task_sums
 
         m = self.n_classes
         x = self._x
         sums = task_sums(self.answers, x, np.full((len(x), m), 1 / m), 1 - 1 / m, even=True)
         (powers,) = blocks_of(self.crowd).sum(power_sums, x, np.zeros(len(x)), True)
         curvature = Curvature(powers[0], sums.peers, self.is_free & ~np.isnan(self.skills))
-        return peer_error(curvature, Pulls(sums.block, sums.pulls(x)), sums.shared, x, draws=draws, seed=seed)
+        return peer_error(
+            curvature, ScoreContributions(sums.block, sums.contributions(x)), sums.shared, x, draws=draws, seed=seed
+        )

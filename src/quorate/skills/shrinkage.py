@@ -1,16 +1,16 @@
 """Centred rank-one skills with empirical-Bayes shrinkage: posterior mean and variance of each skill.
 
-A worker knows the class with probability x_i and otherwise answers by its response bias f_i. With z_it = e_label - f_i,
-E[z_it · z_jt] = x_i x_j G, where G = 1 - sum of the squared class prior. The skills have the prior N(mu, s2), whose
-mean and variance are estimated with them (EM, mean field):
+A worker knows the class with probability x_i and otherwise answers according to its response bias f_i. With
+z_it = e_label - f_i, E[z_it · z_jt] = x_i x_j G, where G = 1 - sum of the squared class prior. The skills have the
+prior N(mu, s2), whose mean and variance are estimated together with them (EM, mean field):
 
     m_i = (sum_j w C_ij m_j / noise + mu / s2) / (sum_j w (m_j² + v_j) / noise + 1 / s2),   v_i = 1 / that denominator.
 
-The peers' variance v_j in the denominator is what an estimate with plugged-in skills leaves out; with it the error of
-sparse crowds falls by a tenth (`python -m experiments.default_method.simulations`). Each pair of a task weighs
-1/(R - 1), so that every answer counts once. That treats the R - 1 peers as copies of each other; if they were
-independent they would carry (R - 1)/(1 + (R - 2) mean x²) times as much. The noise is divided by the geometric mean of
-the two, which is the square root of that factor.
+The peers' variance v_j in the denominator is missing if the peers' skills are treated as known; with it the error in
+sparse crowds is a tenth lower (`python -m experiments.default_method.simulations`). Each pair of a task has the weight
+w = 1/(R - 1), so that every answer counts once. This treats the R - 1 peers as copies of each other; independent peers
+would carry (R - 1)/(1 + (R - 2) mean x²) times the information. The noise is divided by the geometric mean of 1 and
+this factor, which is its square root.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,16 +28,16 @@ from quorate.skills.anderson import AndersonSteps
 from quorate.skills.priors import Priors
 
 BIAS_PSEUDO_ANSWERS = 2.0  # of the response bias; 1 to 5 have the same error on the public sets
-# Prior of the skills' mean and variance: four workers of skill 0.5 ± 0.35, which is the spread of the public sets.
+# Prior of the skills' mean and variance: four workers of skill 0.5 ± 0.35, the standard deviation in the public sets.
 PRIOR_WORKERS = 4.0
 PRIOR_MEAN = 0.5
 PRIOR_VARIANCE = 0.35**2
 MIN_VARIANCE = 0.0025  # of the skills of a crowd: a standard deviation of .05
-MIN_SKILL_VARIANCE = 1e-6  # of one skill
-MARGIN = 0.01  # skills stay so far away from 1 and from -1/(M-1)
-MIN_PASSES = 4  # before convergence is tested: mean and variance move first
+MIN_SKILL_VARIANCE = 1e-6  # posterior variance of one skill
+MARGIN = 0.01  # minimum distance of estimated skills from 1 and from -1/(M-1)
+MIN_PASSES = 4  # before convergence is tested, because mean and variance change first
 MAX_PASSES = 120
-TOLERANCE = 1e-4  # mean change of a skill; the skills are then within 1e-4 of the fixed point, as a rule
+TOLERANCE = 1e-4  # mean change of a skill; the skills are then usually within 1e-4 of the fixed point
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +48,19 @@ class SkillPosterior:
     variance: FloatArray  # [workers]
     prior_mean: float  # mu
     prior_variance: float  # s2
-    average: float  # skill of an average answer, at least zero
-    noise: float  # of a product of two centred answers, in units of G
+    average: float  # mean skill, weighted by answers; at least zero
+    noise: float  # variance of the product of two centred answers, in units of G²
     n_passes: int
     change: float  # mean change of a skill in the last pass
     converged: bool
 
 
 def response_bias(answers: Answered, priors: Priors | None = None) -> ResponseBias:
-    """Count each worker's answers by class, and the plurality class of each task.
+    """Return each worker's shrunk answer frequencies, and the class prior from the pluralities of the tasks.
 
     Args:
         answers: who answered what.
-        priors: what is known of the workers, as answers that they gave before.
+        priors: skills from earlier runs; their pseudo-answers are added.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
@@ -90,11 +90,11 @@ def shrunk_skills(
     """Estimate the skills of all workers by centred rank-one completion with empirical-Bayes shrinkage.
 
     Args:
-        blocks: blocks of tasks; the gold worker may be among their workers.
+        blocks: blocks of tasks; the gold worker may be one of their workers.
         bias: response bias and class prior.
         is_gold: marks the gold worker, whose skill is one.
-        known: skills from an earlier batch; they replace the crowd's mean as far as they are more precise.
-        tolerance: mean change of a skill at which the passes stop.
+        known: skills from earlier runs; their precision replaces that of the prior N(mu, s2), fully if it is higher.
+        tolerance: the passes stop when the mean change of a skill is smaller.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
@@ -111,14 +111,14 @@ def shrunk_skills(
     n_seen = int(has_answers.sum())
     n_gold = int(gold.sum())
     (sizes,) = blocks.sum(_task_sizes)
-    mean_size = sizes[1] / max(sizes[0], 1.0)  # answers of the task of an average answer
+    mean_size = sizes[1] / max(sizes[0], 1.0)  # mean number of answers per task, averaged over answers
     guess_noise, known_noise = _noise_of_pair(bias.prior)
     sums = _centred_sums(blocks, bias.frequency)
     mu = PRIOR_MEAN
     s2 = PRIOR_VARIANCE
     x = np.where(gold, 1.0, mu)
     v = np.where(gold, 0.0, s2)
-    if gold.any():  # agreement with gold shows which way round the skills are
+    if gold.any():  # start from the agreement with gold, which shows the signs of the skills
         signed, squares = sums(gold.astype(np.float64), None)
         x = np.where(gold, 1.0, (signed / bias.spread + PRIOR_MEAN) / (squares + 1.0))
     if known is not None:
@@ -162,7 +162,7 @@ def shrunk_skills(
 
 
 def _centred_sums(blocks: Blocks, frequency: FloatArray) -> Callable[[FloatArray, FloatArray | None], Sums]:
-    """Return `centred_products` of all blocks for one x after another; in memory with tables laid out once."""
+    """Return a function (x, second moment) -> `centred_products` of all blocks; in memory it reuses its tables."""
     if not isinstance(blocks, MemoryBlocks):
         return lambda x, second_moment: blocks.sum(centred_products, x, frequency, second_moment)
     lanes = [centred_passes(lane, frequency) for lane in blocks.lanes]
@@ -172,7 +172,7 @@ def _centred_sums(blocks: Blocks, frequency: FloatArray) -> Callable[[FloatArray
 def _prior_of_workers(
     mu: float, s2: float, known: Priors | None, n_workers: int
 ) -> tuple[FloatArray | float, FloatArray | float]:
-    """Return precision and centre of each worker's prior; a known skill counts before the crowd's mean."""
+    """Return precision and centre of each worker's prior, in which a known skill replaces part of the crowd's mean."""
     if known is None:
         return 1 / s2, mu
     toward_mean = np.maximum(1 / s2 - known.precision, 0.0)
@@ -181,9 +181,9 @@ def _prior_of_workers(
 
 
 def _noise_of_pair(class_prior: FloatArray) -> tuple[float, float]:
-    """Return the variance of the product of two centred answers, over G²: of two guesses, and of two who know.
+    """Return the mean square of the product of two centred answers over G²: if both guess, and if both know.
 
-    With M equal classes these are 1/(M-1) and 1.
+    With M equally frequent classes these are 1/(M-1) and 1.
     """
     squared = float(class_prior @ class_prior)
     gini = 1 - squared
@@ -194,7 +194,7 @@ def _noise_of_pair(class_prior: FloatArray) -> tuple[float, float]:
 
 
 def _task_sizes(blocks: Iterable[Block]) -> Sums:
-    """Sum the answers per task and their squares."""
+    """Return the sums over tasks of the number of answers and of its square."""
     sizes = np.zeros(2)
     for block in blocks:
         n = block.per_task.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Signs of workers from the signs of the pairs, and the sum rule: the skills of a component sum to more than zero."""
+"""Signs of workers from the signs of the pairs, and the sum rule: the skills of a component have a sum above zero."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from quorate.graph.laplacian import MAX_TABLE_WORKERS
 
 @dataclass(frozen=True, eq=False)
 class Signs:
-    """A sign for each worker, and how much of the evidence speaks against them."""
+    """A sign for each worker, and how much of the evidence contradicts them."""
 
     sign: FloatArray  # +1 or -1
     contradicted: float  # share of the evidence (|N_ij C_ij x_i x_j|) whose pair has the other sign
@@ -30,23 +30,23 @@ def contradicted_share(sign: FloatArray, i: IntArray, j: IntArray, evidence: Flo
 
 
 def breadth_first_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
-    """Spread signs from each component's first worker along a breadth-first tree [Ma20, Section 5.2, post-processing].
+    """Propagate signs from each component's first worker along a breadth-first tree [Ma20, Section 5.2].
 
-    The signs depend on which worker is first: over orders of the workers the error of the labels is .19 to .59 on RTE1
-    and .07 to .42 on Temp (`python -m experiments.paper.sign_roots`).
+    The signs depend on which worker is first: for different orders of the workers the error of the labels is .19 to .59
+    on RTE1 and .07 to .42 on Temp (`python -m experiments.paper.sign_roots`).
 
     >>> breadth_first_signs(3, np.array([0, 1]), np.array([1, 2]), np.array([0.3, -0.2])).sign.tolist()
     [1.0, 1.0, -1.0]
     """
-    sign = _spread(n_workers, i, j, evidence)
+    sign = _propagate_signs(n_workers, i, j, evidence)
     return Signs(sign, contradicted_share(sign, i, j, evidence))
 
 
 def weighed_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
-    """Choose signs that as much of the evidence as possible agrees with.
+    """Return signs with which much of the evidence agrees, by a greedy search.
 
-    Noise makes different paths contradict each other, and a breadth-first tree uses the shortest. Here the tree takes
-    the strongest evidence first, and then every worker is flipped whose evidence opposes its sign.
+    With noise, different paths contradict each other, and a breadth-first tree uses the shortest ones. Here the tree
+    uses the pairs of strongest evidence, and then workers are flipped whose evidence contradicts their sign.
 
     >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
     >>> weighed_signs(3, i, j, np.array([-0.1, 5.0, 4.0]))
@@ -56,22 +56,22 @@ def weighed_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray
 
 
 def tree_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArray:
-    """Return the signs that agree with every pair of the spanning trees of strongest evidence.
+    """Return signs that agree with every pair on the spanning trees of strongest evidence.
 
     >>> tree_signs(3, np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([-0.1, 5.0, 4.0])).tolist()
     [1.0, 1.0, 1.0]
     """
     on_tree = strongest_tree(n_workers, i, j, np.abs(evidence))
-    return _spread(n_workers, i[on_tree], j[on_tree], evidence[on_tree])
+    return _propagate_signs(n_workers, i[on_tree], j[on_tree], evidence[on_tree])
 
 
 def strongest_tree(n_workers: int, i: IntArray, j: IntArray, strength: FloatArray) -> IntArray:
-    """Return the positions of the pairs on the spanning tree (one for each component) of greatest strength.
+    """Return the positions of the pairs on the maximum spanning trees, one tree per component.
 
     >>> strongest_tree(3, np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([3.0, 1.0, 2.0])).tolist()
     [0, 2]
     """
-    # Ranks are distinct, so that only one tree is cheapest; of equal pairs the first is the stronger.
+    # Ranks are distinct, so that only one tree is cheapest; of pairs of equal strength the first has the lower cost.
     rank = np.empty(len(strength))
     rank[np.argsort(-strength, kind="stable")] = np.arange(1, len(strength) + 1)
     if n_workers <= MAX_TABLE_WORKERS:
@@ -79,10 +79,10 @@ def strongest_tree(n_workers: int, i: IntArray, j: IntArray, strength: FloatArra
     from scipy import sparse
     from scipy.sparse import csgraph
 
-    ends = (i.astype(np.int32), j.astype(np.int32))  # before scipy 1.17.1 a tree is found for 32 bits only
+    ends = (i.astype(np.int32), j.astype(np.int32))  # before scipy 1.17.1, trees need 32-bit indices
     costs = sparse.coo_array((rank, ends), shape=(n_workers, n_workers))
     tree = csgraph.minimum_spanning_tree(costs.tocsr()).tocoo()
-    return np.sort(_find(n_workers, i, j, tree.row, tree.col))
+    return np.sort(_pair_positions(n_workers, i, j, tree.row, tree.col))
 
 
 def _cheapest_tree_of_table(n_workers: int, i: IntArray, j: IntArray, cost: FloatArray) -> IntArray:
@@ -91,14 +91,14 @@ def _cheapest_tree_of_table(n_workers: int, i: IntArray, j: IntArray, cost: Floa
     cost_of[i, j] = cost_of[j, i] = cost
     position = np.zeros((n_workers, n_workers), dtype=np.int64)
     position[i, j] = position[j, i] = np.arange(len(i))
-    least = np.full(n_workers, np.inf)  # of the pairs that link each remaining worker to the tree
-    link = np.zeros(n_workers, dtype=np.int64)  # its other end
+    least = np.full(n_workers, np.inf)  # cost of the cheapest pair of each remaining worker with the tree
+    link = np.zeros(n_workers, dtype=np.int64)  # the other worker of this pair
     is_left = np.ones(n_workers, dtype=bool)
     tree = []
     for _ in range(n_workers):
         left = np.flatnonzero(is_left)
         worker = int(left[np.argmin(least[left])])
-        if least[worker] < np.inf:  # else it begins another component
+        if least[worker] < np.inf:  # otherwise it is the first of another component
             tree.append(position[worker, link[worker]])
         is_left[worker] = False
         is_less = cost_of[worker] < least
@@ -108,7 +108,7 @@ def _cheapest_tree_of_table(n_workers: int, i: IntArray, j: IntArray, cost: Floa
 
 
 def orient_components(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
-    """Flip, one at a time, the worker whose evidence opposes its sign most, until there is none.
+    """Flip one worker at a time, the one whose evidence contradicts its sign most, until there is none.
 
     >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
     >>> orient_components(np.array([1.0, 1.0, -1.0]), i, j, np.array([1.0, 1.0, 1.0])).sign.tolist()
@@ -133,7 +133,7 @@ def orient_components(sign: FloatArray, i: IntArray, j: IntArray, evidence: Floa
 
 
 def orient(skills: FloatArray, component: IntArray, anchored: BoolArray) -> tuple[FloatArray, BoolArray]:
-    """Flip every component whose skills sum to less than zero, unless gold anchors it.
+    """Flip every component whose skills sum to less than zero, unless it is anchored.
 
     Returns the skills, and which components were flipped.
 
@@ -145,13 +145,13 @@ def orient(skills: FloatArray, component: IntArray, anchored: BoolArray) -> tupl
     return np.where(flipped[component], -skills, skills), flipped
 
 
-def _spread(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArray:
-    """Follow the pair signs from the first worker of each component along a breadth-first tree."""
+def _propagate_signs(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArray:
+    """Return signs by the signs of the pairs from the first worker of each component along a breadth-first tree."""
     joined = evidence != 0
     i = i[joined]
     j = j[joined]
     evidence = evidence[joined]
-    # A root above the components' first workers makes one tree of all of them.
+    # An additional root, connected to the first worker of each component, makes one tree of all components.
     first_of_component = np.arange(n)
     unite(first_of_component, i, j)
     first = np.unique(first_of_component)
@@ -159,16 +159,17 @@ def _spread(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArra
     child = np.array([worker for worker in tree if worker != n], dtype=np.int64)
     parent = np.array([tree[int(worker)] for worker in child], dtype=np.int64)
     sign = np.ones(n + 1)
-    inner = parent < n
-    agree = np.ones(len(child))
-    agree[inner] = np.sign(evidence[_find(n, i, j, child[inner], parent[inner])])
-    for worker, above, same in zip(child.tolist(), parent.tolist(), agree.tolist(), strict=True):
-        sign[worker] = sign[above] * same
+    has_worker_parent = parent < n
+    pair_sign = np.ones(len(child))
+    positions = _pair_positions(n, i, j, child[has_worker_parent], parent[has_worker_parent])
+    pair_sign[has_worker_parent] = np.sign(evidence[positions])
+    for worker, above, relative in zip(child.tolist(), parent.tolist(), pair_sign.tolist(), strict=True):
+        sign[worker] = sign[above] * relative
     return sign[:n]
 
 
-def _find(n: int, i: IntArray, j: IntArray, one: IntArray, two: IntArray) -> IntArray:
-    """Return the position, among the pairs i, j, of each pair one, two; they are all there."""
+def _pair_positions(n: int, i: IntArray, j: IntArray, one: IntArray, two: IntArray) -> IntArray:
+    """Return the position of each pair (one, two) in the list of pairs (i, j), which must contain it."""
     keys = np.minimum(i, j).astype(np.int64) * n + np.maximum(i, j)
     order = np.argsort(keys)
     wanted = np.minimum(one, two).astype(np.int64) * n + np.maximum(one, two)

@@ -1,4 +1,4 @@
-"""Notes on skills: who is not determined, which signs are assumed, what fits as well."""
+"""Notes on skills: undetermined workers, assumed signs, other skills that fit nearly as well."""
 
 from collections.abc import Collection
 
@@ -38,7 +38,7 @@ REMEDIES = {
 
 
 def undetermined_note(status: IntArray) -> list[Note]:
-    """Return a note on how many workers cannot be rated, why, and what to do; nothing if all can be.
+    """Return a note on how many workers cannot be rated, why, and what to do; an empty list if all can be rated.
 
     >>> undetermined_note(np.array([0, 1, 1]))[0].text
     '2 of 3 workers cannot be rated: they share no task with others. More answers to tasks of other workers make ...
@@ -62,14 +62,14 @@ def undetermined_note(status: IntArray) -> list[Note]:
 
 
 def _remedy(reasons: Collection[int]) -> str:
-    """State what would make ratings possible, with the command that plans it; empty if answers would not."""
+    """Return what would make ratings possible, with the command that plans it; empty if more answers would not help."""
     code = next((code for code in (BIPARTITE, ISOLATED) if code in reasons), None)
     plan = command("advise", "", "quorate.next_steps(answers)")
     return "" if code is None else f". {REMEDIES[code]}: {plan}"
 
 
 def orientation_note(evidence: Evidence) -> list[Note]:
-    """Return a note that the signs of several components rest on an assumption.
+    """Return a note that the signs of some components are assumed; an empty list for a crowd of one component.
 
     >>> import quorate
     >>> from quorate.skills.identification import gather
@@ -96,7 +96,7 @@ def orientation_note(evidence: Evidence) -> list[Note]:
 
 
 def alternative_note(solution: Solution | None) -> list[Note]:
-    """Return a note on optima that fit the correlations nearly as well, and on what would decide between them.
+    """Return notes on optima that were adopted, or that fit the correlations nearly as well.
 
     >>> from quorate.skills.objective import AlternativeOptimum
     >>> other = AlternativeOptimum(gain=0.4, required=4.9, n_workers=6, difference=1.2, is_adopted=False)
@@ -146,7 +146,7 @@ def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, 
         skills: of each worker; NaN where not determined.
         information: sum_j N_ij x_j² of each worker, whose inverse is about the variance of its skill.
         component: of each worker.
-        free: of each component, whether its sign rests on the sum; gold fixes it.
+        free: of each component, whether its sign follows only from the sum; gold determines it otherwise.
 
     >>> sign_note(np.array([0.3, -0.2, 0.1]), np.full(3, 20.0), np.zeros(3, int), np.array([True]))[0].text
     'The skills of a group of 3 workers sum to 0.20 ± 0.39, so it is not clear whether ...
@@ -155,7 +155,7 @@ def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, 
     n = len(free)
     count = np.bincount(component[known], minlength=n)
     total = np.bincount(component[known], skills[known], minlength=n)
-    variance = 1 / np.maximum(information[known], 1.0)  # a skill is never off by more than about one
+    variance = 1 / np.maximum(information[known], 1.0)  # the error of a skill is at most about one
     error = np.sqrt(np.bincount(component[known], variance, minlength=n))
     return [
         Note(

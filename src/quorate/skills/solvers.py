@@ -10,7 +10,7 @@ from quorate.skills.objective import Solution
 from quorate.skills.pgd import projected_gradient
 
 SolverName: TypeAlias = Literal["flow", "coordinate", "gradient", "exponentiated"]
-# The first is the default where a pair table fits, the second above (docs/theory.md).
+# "flow" is the default if a table of pairs fits, otherwise "coordinate" (docs/theory.md).
 SOLVERS: dict[str, Callable[..., Solution]] = {
     "flow": follow_gradient_flow,
     "coordinate": coordinate_descent,

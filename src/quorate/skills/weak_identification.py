@@ -1,17 +1,18 @@
-"""Workers whose skill is identified only by way of workers whose skill may be zero.
+"""Workers whose skill is identified only through workers whose skill may be zero.
 
-From exact correlations, with Z the workers of skill zero: a skill that is not zero is identified if and only if its
+For exact correlations, let Z be the workers of skill zero. A skill that is not zero is identified if and only if its
 component of the graph **without Z** has an odd cycle; a skill of zero is identified if and only if the worker shares a
-task with somebody outside Z. The paper's lemma [Ma20, Lemma 9, asylearn] divides by correlations along the cycle and
-the path and so needs them to be non-zero. With skills (0, .9, .3, .7) and every odd cycle through the first worker,
-only two products of the other three are known.
+task with a worker outside Z. The paper's lemma [Ma20, Lemma 9, asylearn] divides by the correlations along the cycle
+and the path, so it needs them to be non-zero. With skills (0, .9, .3, .7) and every odd cycle through the first worker,
+only two products of the other three skills are known.
 
-With noise, a worker is *strong* if its skill differs from zero at the 1 % level, all of its shared tasks together;
-workers who are joined to the rest by it alone are no evidence about its skill (`quorate.skills.pendant`).
-Identified are the strong workers of a component of strong workers with an odd cycle (or gold), and whoever shares a
-task with one of them. The others are weakly identified: as determined as if the workers that are not strong had not
-answered. The skills of a bipartite component of strong workers may be scaled, one side by a and the other by 1/a, as
-far as no skill leaves its range; without strong peers every skill is possible.
+With noise, a worker is *strong* if its skill differs from zero at the 1 % level, in a test over all of its shared
+tasks; workers whom only this worker joins to the rest of the graph are no evidence about its skill
+(`quorate.skills.pendant`). The strong workers of a component of strong workers with an odd cycle (or gold) are
+identified, and so are all workers who share a task with one of them. The others are weakly identified: their skills are
+determined only as far as without the answers of the workers who are not strong. In a bipartite component of strong
+workers, the skills of one side can be multiplied by a and those of the other by 1/a, as long as no skill leaves its
+range; without strong peers every skill is possible.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,45 +26,46 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import agreement_products
 from quorate.blocks.numpy_kernels import unite
-from quorate.graph.components import parted
+from quorate.graph.components import components_of_roots
 from quorate.graph.pairs import PairStats
 from quorate.skills.pendant import PendantTrees
 from quorate.statistics import critical_value
 
-# |skill| over its standard error at skill zero, from which on a worker is strong: two-sided level 1 % if the peers'
-# skills are known. They are estimates: of guessers in sparse graphs 1 to 5 % pass, and more in the centre of a star,
-# where the peers' skills follow the noise of the centre. At the exact level too few other workers pass (power .47
-# instead of .59 in 3-regular graphs). Tried: 2.0, 2.6 and 3.2: 35, 45 and 52 % of workers in sparse crowds are weak.
+# A worker is strong if |skill| over its standard error at skill zero is at least this: a two-sided test at the 1 %
+# level if the peers' skills are known. They are estimates: in sparse graphs 1 to 5 % of guessers pass, and more in the
+# centre of a star, where the peers' skills follow the noise of the centre. With the exact level too few other workers
+# pass (power .47 instead of .59 in 3-regular graphs). Tried: with 2.0, 2.6 and 3.2, 35, 45 and 52 % of workers in
+# sparse crowds are weak.
 STRONG_Z = 2.576
-# Level of the test by pairs with pendant trees, which does not decide below STRONG_Z either. With the same 1 % instead,
-# 46 % of workers in sparse crowds are weak, 83 % of them in trees, instead of 44 and 68 % without this test.
+# Level of the test that includes pairs with pendant trees; its critical value is at least STRONG_Z². At the level 1 %,
+# 46 % of workers in sparse crowds would be weak, 83 % of them in trees, instead of 44 and 68 % without this test.
 PENDANT_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class WeakIdentification:
-    """Which workers are weakly identified, and the set of skills that is left to each; one entry per worker."""
+    """Which workers are weakly identified, and which skills are possible for them; one entry per worker."""
 
     skills: FloatArray  # the estimate
     is_weak: BoolArray
     is_strong: BoolArray
     is_between: BoolArray  # not strong, and sharing tasks with weakly identified strong workers
-    low: FloatArray  # least skill of the identified set
-    high: FloatArray
+    low: FloatArray  # least possible skill
+    high: FloatArray  # greatest possible skill
     error: FloatArray  # standard error at skill zero; zero where the set is the whole range
-    component: IntArray  # of the graph of strong workers
-    side: BoolArray  # in a bipartite component of strong workers
+    component: IntArray  # of each worker in the graph of strong workers
+    side: BoolArray  # of each worker in a bipartite component of strong workers
 
     def first(self, n_workers: int) -> "WeakIdentification":
-        """Return the entries of the first workers: those without gold."""
+        """Return the entries of the first workers, without gold."""
         return self.of(np.arange(n_workers))
 
     def of(self, unit: IntArray) -> "WeakIdentification":
-        """Return one entry for each worker, that of the unit it belongs to."""
+        """Return one entry per worker: the entry of its unit."""
         return WeakIdentification(*(getattr(self, name)[unit] for name in self.__dataclass_fields__))
 
     def widen(self, low: FloatArray, high: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
-        """Return intervals that contain the identified set of every weakly identified worker."""
+        """Return intervals extended to contain all possible skills of weakly identified workers."""
         set_low = np.maximum(self.low - z * self.error, lowest)
         set_high = np.minimum(self.high + z * self.error, 1.0)
         is_weak = self.is_weak & ~np.isnan(low)
@@ -71,10 +73,10 @@ class WeakIdentification:
 
 
 class Graph(Protocol):
-    """The interaction graph as this test needs it."""
+    """The operations of the interaction graph that this test needs."""
 
     def roots(self, is_kept: BoolArray) -> IntArray:
-        """Return a root for each worker and for its other copy, joined by the tasks that kept workers share."""
+        """Return the roots of the two copies of each worker in the double cover of the graph of kept workers."""
 
     def has_peer(self, is_chosen: BoolArray) -> BoolArray:
         """Return which workers share a task with a chosen one."""
@@ -82,16 +84,16 @@ class Graph(Protocol):
 
 @dataclass(frozen=True)
 class BlockGraph:
-    """The graph of answers in blocks, wherever they are."""
+    """The graph of answers in blocks, on any backend."""
 
     blocks: Blocks
 
     def roots(self, is_kept: BoolArray) -> IntArray:
-        """Join the kept workers block by block."""
+        """Connect the kept workers block by block."""
         return self.blocks.joined(is_kept)
 
     def has_peer(self, is_chosen: BoolArray) -> BoolArray:
-        """Sum the chosen peers of each worker."""
+        """Count the chosen peers of each worker."""
         if not is_chosen.any():
             return np.zeros(self.blocks.n_workers, dtype=bool)
         (_, n_peers) = self.blocks.sum(agreement_products, is_chosen.astype(np.float64), self.blocks.n_classes)
@@ -107,14 +109,14 @@ class PairGraph:
     n: int
 
     def roots(self, is_kept: BoolArray) -> IntArray:
-        """Join the pairs of kept workers."""
+        """Connect the pairs of kept workers."""
         kept = self.pairs.among(is_kept[self.pairs.i] & is_kept[self.pairs.j])
         root = np.arange(2 * self.n)
         unite(root, np.concatenate([kept.i, kept.i + self.n]), np.concatenate([kept.j + self.n, kept.j]))
         return root
 
     def has_peer(self, is_chosen: BoolArray) -> BoolArray:
-        """Look at both ends of every pair."""
+        """Check both workers of every pair."""
         has_peer = np.zeros(self.n, dtype=bool)
         has_peer[self.pairs.i[is_chosen[self.pairs.j]]] = True
         has_peer[self.pairs.j[is_chosen[self.pairs.i]]] = True
@@ -131,16 +133,16 @@ def weak_identification(
     is_anchor: BoolArray,
     pendant: PendantTrees | None = None,
 ) -> WeakIdentification:
-    """Test which workers are strong, and who is identified without the others.
+    """Test which workers are strong, and which workers are identified by strong workers alone.
 
     Args:
         graph: who shares tasks with whom.
         skills: the estimate; NaN where the graph of all workers does not determine it.
-        z: estimate of each skill from the worker's own answers, its peers being known, over its standard error at skill
-            zero; peers on pendant trees left out. NaN where there are no others.
+        z: estimate of each skill from the worker's own answers, for known skills of its peers, over its standard error
+            at skill zero. Peers on pendant trees are left out; NaN if there are no other peers.
         error: standard error at skill zero of the estimate from all peers.
         lowest: least skill, -1/(M-1).
-        is_anchor: workers of known skill: gold.
+        is_anchor: workers of known skill (gold, or known from earlier runs).
         pendant: pairs with pendant trees, if there are any.
 
     >>> skills = np.array([0.0, 0.9, 0.3, 0.7])
@@ -157,7 +159,7 @@ def weak_identification(
     is_determined = ~np.isnan(skills)
     is_strong = is_anchor | (is_determined & differs_from_zero(z, pendant))
     root = graph.roots(is_strong)
-    component, bipartite = parted(root)
+    component, bipartite = components_of_roots(root)
     is_identifiable = ~bipartite
     is_identifiable[component[is_anchor]] = True
     is_core = is_strong & is_identifiable[component]
@@ -171,7 +173,7 @@ def weak_identification(
 
 
 def differs_from_zero(z: FloatArray, pendant: PendantTrees | None = None) -> BoolArray:
-    """Test of each skill whether it differs from zero, by z and by the pairs with pendant trees.
+    """Return whether each skill differs from zero, tested by z and by the pairs with pendant trees.
 
     >>> differs_from_zero(np.array([2.5, -2.6, np.nan])).tolist()
     [False, True, False]
@@ -198,9 +200,10 @@ def _identified_sets(
     component: IntArray,
     side: BoolArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the ends of each set and its standard error: what scaling leaves within the range of skills.
+    """Return the least and greatest possible skill of each worker, and their standard error.
 
-    A side may grow until its greatest skill is one, or shrink until the other side's is.
+    Scaling can increase the skills of a side until its greatest is one, or reduce them until the greatest of the other
+    side is one.
     """
     n = len(skills)
     low = np.full(n, lowest)
@@ -227,21 +230,22 @@ class ProposedComparison:
     task: int  # code
     worker: int  # who should answer it
     partner: int  # who answered it already
-    workers: tuple[int, ...]  # weakly identified, whom it concerns
+    workers: tuple[int, ...]  # the weakly identified workers whom it would identify
 
 
 def comparisons(
     answers: Answers, weak: WeakIdentification, available: Iterable[int] | None = None
 ) -> list[ProposedComparison]:
-    """Propose, for every group of weakly identified workers, the comparison that would identify it.
+    """Return, for every group of weakly identified workers, a comparison that would identify it, if there is one.
 
-    In a bipartite component of strong workers, two of one side close an odd cycle through strong workers; failing that,
-    and for a worker without strong peers, a comparison with an identified strong worker, or with any strong one.
+    In a bipartite component of strong workers, a common task of two workers of one side closes an odd cycle. If there
+    is none, and for a worker who is not strong, the comparison is with an identified strong worker, or with any strong
+    worker if there is no identified one.
 
     Args:
         answers: who answered what.
         weak: the test of these workers, without gold.
-        available: codes of the workers who can be asked; by default everyone.
+        available: codes of the workers who can be asked; by default all workers.
     """
     can_be_asked = np.zeros(answers.n_workers, dtype=bool)
     can_be_asked[list(range(answers.n_workers) if available is None else available)] = True
@@ -264,7 +268,7 @@ def comparisons(
 def _first_comparison(
     answers: Answers, group: IntArray, partner_sets: Sequence[IntArray], can_be_asked: BoolArray
 ) -> tuple[int, int, int] | None:
-    """Return a task of a partner for a worker of the group who has not answered it, the most active pair first."""
+    """Return a task of a partner that a worker of the group has not answered, the workers with most answers first."""
     is_member = np.zeros(answers.n_workers, dtype=bool)
     is_member[group] = True
     for partners in partner_sets:

@@ -1,4 +1,4 @@
-"""Estimates of every worker: skill, weight and status, how the skills were computed, and what intervals need."""
+"""Estimates of every worker: skill, weight and status, how the skills were computed, and data for intervals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -30,45 +30,45 @@ class WorkerEstimates:
     """
 
     skills: FloatArray  # NaN where not determined
-    weights: FloatArray  # what each worker's vote counted
+    weights: FloatArray  # weight of each worker's vote
     status: IntArray  # a position in `quorate.skills.identification.STATUSES`, by the graph of all workers
-    solution: "Solution | None" = None  # how the skills were found
+    solution: "Solution | None" = None  # how the skills were computed
     signs: "Signs | None" = None  # how much of the evidence contradicts the signs of the skills
-    inference: Inference | None = None  # what intervals need to know of the estimate; None where it has none
+    inference: Inference | None = None  # the data from which intervals are computed; None for methods without intervals
     gold_counts: GoldCounts | None = None  # skills by known labels, with which the estimates are averaged
-    # Share of its answers that equal the label of their task, for language models of which no known label shows how
-    # often they are right; NaN for all others. None where there is no such model.
+    # For language models without answers to known labels: share of the answers that equal the label of their task; NaN
+    # for all other workers. None if there is no such model.
     agreement: FloatArray | None = None
 
     @cached_property
     def weak(self) -> "WeakIdentification | None":
-        """Who is weakly identified, by a test that takes a few passes over the answers; None where there is none."""
+        """Which workers are weakly identified, by a test of a few passes over the answers; None without inference."""
         if self.inference is None or self.inference.n_classes < 2:
             return None
         return self.inference.weak(len(self.status))
 
     @cached_property
     def full_status(self) -> IntArray:
-        """The status of each worker, with those who are weakly identified."""
+        """The status of each worker, including weakly identified workers."""
         if self.weak is None:
             return self.status
         return np.where((self.status == IDENTIFIED) & self.weak.is_weak, WEAKLY_IDENTIFIED, self.status)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Take along who is weakly identified: a copy may not reach the answers."""
+        """Compute which workers are weakly identified before pickling: a copy may have no access to the answers."""
         _ = self.weak
         return self.__dict__
 
     def with_gold(
         self, answers: Answered, gold: IntArray | None, *, centred: bool, is_model: BoolArray | None = None
     ) -> "WorkerEstimates":
-        """Average the skills with those by answers to tasks of known label; the weights of the vote stay.
+        """Average the skills with those from answers to tasks of known label; the weights of the vote stay the same.
 
         Args:
             answers: who answered what.
-            gold: the known class of each task, -1 where unknown; blocks bring their own.
-            centred: what a skill is; see `quorate.skills.gold_counts.count_gold`.
-            is_model: marks language models; they share mistakes, so their known labels count alone.
+            gold: the known class of each task, -1 where unknown; for blocks their own gold is used.
+            centred: whether skills are centred; see `quorate.skills.gold_counts.count_gold`.
+            is_model: marks language models; they share mistakes, so only known labels are used if they have any.
         """
         if isinstance(answers, Answers) and gold is None:
             return self
@@ -86,7 +86,7 @@ class WorkerEstimates:
         )
 
     def lines(self, choice: IntervalChoice) -> Iterator[str]:
-        """Describe the quantiles of the skills, their intervals, and how they were computed."""
+        """Yield lines on the quantiles of the skills, their intervals, and how they were computed."""
         if self.solution is None:
             return
         known = self.skills[~np.isnan(self.skills)]

@@ -1,4 +1,4 @@
-"""What [Ma20] states and proves, as functions: objective, algorithms, steps, spectrum, bounds, identifiability.
+"""The statements of [Ma20] as functions: objective, algorithms, step sizes, spectrum, bounds, identifiability.
 
 >>> import numpy as np
 >>> from quorate import theory

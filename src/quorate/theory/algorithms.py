@@ -1,7 +1,7 @@
 """The paper's objective and algorithms on a table of pairs, each as one function of arrays.
 
-The product's solvers do the same on `quorate.skills.objective.Problem`; these functions are for experiments with the
-theory, and take exact or perturbed correlations of any weights.
+They call the solvers of `quorate.skills`. These functions are for experiments with the theory: correlations may be
+exact or perturbed, with any weights.
 """
 
 from dataclasses import dataclass
@@ -47,14 +47,14 @@ class PairObjective:
         return 0.5 * float(self.weights @ (self.correlations - x[self.i] * x[self.j]) ** 2)
 
     def gradient(self, x: FloatArray) -> FloatArray:
-        """Return the gradient: -sum_j N_ij (C_ij - x_i x_j) x_j of each worker."""
+        """Return the gradient, -sum_j N_ij (C_ij - x_i x_j) x_j for each worker i."""
         residual = self.weights * (self.correlations - x[self.i] * x[self.j])
         for_i = np.bincount(self.i, residual * x[self.j], self.n_workers)
         for_j = np.bincount(self.j, residual * x[self.i], self.n_workers)
         return np.asarray(0.0 - for_i - for_j, dtype=np.float64)
 
     def start_vector(self, start: float | FloatArray) -> FloatArray:
-        """Return x(0) of each worker from one value or from a vector."""
+        """Return x(0) as a vector, from one value or one per worker."""
         return np.broadcast_to(np.asarray(start, dtype=np.float64), (self.n_workers,))
 
     def problem(self) -> Problem:
@@ -80,10 +80,10 @@ def pgd(
 
     Args:
         objective: what to minimise.
-        start: x(0), one or one per worker; positive, as the theorem wants it.
-        step: ``theory`` for the theorem's; by default 1/(4 max degree), with which the loss never rises.
-        max_iterations: most iterations.
-        tolerance: of the projected-gradient norm and the mean change.
+        start: x(0), one value or one per worker; the theorem requires it to be positive.
+        step: a number, or ``theory`` for the theorem's; by default 1/(4 max degree), with which the loss never rises.
+        max_iterations: maximum number of iterations.
+        tolerance: for the projected-gradient norm and the mean change of a skill.
         record: keep the trajectory.
 
     >>> s = np.array([0.8, 0.6, 0.5])
@@ -91,23 +91,23 @@ def pgd(
     >>> pgd(PairObjective(3, i, j, np.ones(3), s[i] * s[j])).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """
-    begin = objective.start_vector(start)
+    first_x = objective.start_vector(start)
     return projected_gradient(
-        objective.problem(), begin, step=step, max_iterations=max_iterations, tolerance=tolerance, record=record
+        objective.problem(), first_x, step=step, max_iterations=max_iterations, tolerance=tolerance, record=record
     )
 
 
 @check_arguments
 def flow(objective: PairObjective, start: float | FloatArray = 0.5, *, record: bool = False) -> Solution:
-    """Follow the gradient flow to its limit by linearly implicit steps: the limit of `pgd` with ever shorter steps.
+    """Follow the gradient flow to its end by linearly implicit steps; `pgd` approaches this flow as its step shrinks.
 
     >>> s = np.array([0.8, 0.6, 0.5])
     >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
     >>> flow(PairObjective(3, i, j, np.ones(3), s[i] * s[j])).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """
-    begin = objective.start_vector(start)
-    return follow_gradient_flow(objective.problem(), begin, record=record)
+    first_x = objective.start_vector(start)
+    return follow_gradient_flow(objective.problem(), first_x, record=record)
 
 
 @check_arguments
@@ -125,13 +125,13 @@ def expgrad(
     """Run exponentiated gradient on |C| in the cube [kappa, K] [Ma20, Eq. (4), expgrad; Theorem 12, pert].
 
     Args:
-        objective: its weights and correlations.
+        objective: what to minimise; its correlations are replaced by their absolute values.
         start: x(0) in the cube.
         step: alpha; ``theory`` for 1/(2 sqrt(W) ||N||_2 K²).
-        kappa: least skill.
+        kappa: least skill, above zero.
         K: greatest skill.
-        max_iterations: most iterations.
-        tolerance: of the projected-gradient norm and the mean change.
+        max_iterations: maximum number of iterations.
+        tolerance: for the projected-gradient norm and the mean change of a skill.
         record: keep the trajectory.
 
     >>> s = np.array([0.8, 0.6, 0.5])
@@ -139,10 +139,10 @@ def expgrad(
     >>> expgrad(PairObjective(3, i, j, np.ones(3), s[i] * s[j])).skills.round(4).tolist()
     [0.8, 0.6, 0.5]
     """
-    begin = objective.start_vector(start)
+    first_x = objective.start_vector(start)
     return exponentiated_gradient(
         objective.problem(),
-        begin,
+        first_x,
         step=step,
         kappa=kappa,
         K=K,

@@ -1,7 +1,7 @@
-"""The estimator inside the proof that skills are learnable: an odd cycle gives one |s|, paths give the rest.
+"""The estimator in the proof that skills are learnable: an odd cycle gives one |s|, and paths give the others.
 
-It uses each correlation once and so suffers from every noisy one; it is a reference for exact correlations and a
-start for the solvers, not an estimate to vote with.
+It uses only the correlations on the cycle and the paths, so it has the noise of each of them. It is a reference for
+exact correlations, not an estimate for votes.
 """
 
 import numpy as np
@@ -14,9 +14,9 @@ from quorate.io.arguments import check_arguments
 
 @check_arguments
 def constructive_skills(n_workers: int, i: IntArray, j: IntArray, correlation: FloatArray) -> FloatArray:
-    """Return |s| of every worker; NaN in bipartite components and behind a correlation of zero.
+    """Return |s| of every worker; NaN in bipartite components, and where a skill on the cycle or the path is zero.
 
-    The construction of [Ma20, Lemma 9, asylearn].
+    This is the construction of [Ma20, Lemma 9, asylearn].
 
     >>> s = np.array([0.8, -0.6, 0.5, 0.4])
     >>> i, j = np.array([0, 0, 1, 2]), np.array([1, 2, 2, 3])

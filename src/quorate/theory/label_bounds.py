@@ -1,4 +1,4 @@
-"""The optimal rule, which knows the skills: bounds on its error, its loss, and the regret of a plug-in rule."""
+"""The optimal rule with known skills: bounds on its error, its loss, and the regret of a plug-in rule."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +17,7 @@ from quorate.voting.vote import accuracy, tally, weight
 
 
 class CrowdWithTruth(Protocol):
-    """Answers with the truth and the skills behind them, as `quorate.simulate` draws them."""
+    """Answers with the true classes and skills, for example from `quorate.simulate`."""
 
     @property
     def answers(self) -> Answers:
@@ -25,19 +25,19 @@ class CrowdWithTruth(Protocol):
 
     @property
     def truth(self) -> IntArray:
-        """Class of each task."""
+        """True class of each task."""
 
     @property
     def skills(self) -> FloatArray:
-        """Skill of each worker."""
+        """True skill of each worker."""
 
 
 @check_arguments
 def committee_potential(skills: FloatArray) -> float:
     """Return Phi = 1/2 sum_i s_i log((1+s_i)/(1-s_i)) of the workers who answer a two-class task [BK14].
 
-    The paper [Ma20, Section 3.1] leaves out the half, sum_i (p_i - 1/2) v_i being meant; without it the upper bound
-    below is false: four workers of skill 0.875 err more often than it allows.
+    The paper [Ma20, Section 3.1] omits the factor 1/2 of sum_i (p_i - 1/2) v_i. Without it the upper bound in
+    `optimal_error_bounds` is false: four workers of skill 0.875 err more often than it allows.
 
     >>> round(committee_potential(np.array([0.6, 0.6])), 4)
     0.8318
@@ -47,7 +47,7 @@ def committee_potential(skills: FloatArray) -> float:
 
 @check_arguments
 def optimal_error_bounds(skills: FloatArray) -> tuple[float, float]:
-    """Bound the error of the optimal rule on a two-class task: 3/(4(1 + exp(2Phi + 4 sqrt(Phi)))) and exp(-Phi/2).
+    """Return bounds on the optimal rule's error for two classes, 3/(4(1 + exp(2Phi + 4 sqrt(Phi)))) and exp(-Phi/2).
 
     >>> low, high = optimal_error_bounds(np.array([0.6, 0.6, 0.6]))
     >>> low < optimal_error(np.array([0.6, 0.6, 0.6])) < high
@@ -59,7 +59,7 @@ def optimal_error_bounds(skills: FloatArray) -> tuple[float, float]:
 
 @check_arguments
 def optimal_error(skills: FloatArray) -> float:
-    """Compute the optimal rule's error on a two-class task exactly, by going through all 2^W answers (W <= 20).
+    """Return the exact error of the optimal rule on a two-class task, summed over all 2^W answers (for W up to 20).
 
     >>> round(optimal_error(np.array([0.6, 0.6, 0.6])), 4)
     0.104
@@ -67,28 +67,28 @@ def optimal_error(skills: FloatArray) -> float:
     n = len(skills)
     right = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     p = (1 + skills) / 2
-    chance = np.prod(np.where(right == 1, p, 1 - p), axis=1)
+    probability = np.prod(np.where(right == 1, p, 1 - p), axis=1)
     score = np.where(right == 1, 1.0, -1.0) @ weight(skills, 2)
-    return float(chance[score < -1e-12].sum() + chance[np.abs(score) <= 1e-12].sum() / 2)
+    return float(probability[score < -1e-12].sum() + probability[np.abs(score) <= 1e-12].sum() / 2)
 
 
 @check_arguments
 def weight_error_bound(skill: FloatArray, estimate: FloatArray) -> FloatArray:
-    """Bound |v(s) - v(s')| by 2 artanh(d), d the largest relative error of 1+s' and 1-s' (two classes).
+    """Return the bound 2 artanh(d) of |v(s) - v(s')|, with d the largest relative error of 1+s' and 1-s' (two classes).
 
-    The paper prints 2d [Ma20, Lemma 5, errorV], which fails at s = 0, s' = d: there the difference is 2 artanh(d).
+    The paper prints 2d [Ma20, Lemma 5, errorV], which is wrong for s = 0, s' = d: the difference is then 2 artanh(d).
 
     >>> weight_error_bound(np.array([0.0]), np.array([0.1])).round(4).tolist()
     [0.2007]
     """
-    off = np.maximum(np.abs((estimate - skill) / (1 + skill)), np.abs((estimate - skill) / (1 - skill)))
+    error = np.maximum(np.abs((estimate - skill) / (1 + skill)), np.abs((estimate - skill) / (1 - skill)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        bound: FloatArray = np.where(off < 1, 2 * np.arctanh(np.minimum(off, 1)), np.inf)
+        bound: FloatArray = np.where(error < 1, 2 * np.arctanh(np.minimum(error, 1)), np.inf)
     return bound
 
 
 def margins(answers: Answers, truth: IntArray, skills: FloatArray) -> FloatArray:
-    """By how much each task's true class beats the best other in the vote with these skills; negative: a mistake.
+    """Return for each task the score of its true class minus the best other score; negative: the vote is wrong.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=5, n_workers=5, skills=np.full(5, 0.999999), seed=0)
@@ -99,12 +99,12 @@ def margins(answers: Answers, truth: IntArray, skills: FloatArray) -> FloatArray
     rows = np.arange(len(truth))
     score_of_truth = scores[rows, truth].copy()
     scores[rows, truth] = -np.inf
-    ahead: FloatArray = score_of_truth - scores.max(axis=1)
-    return ahead
+    margin: FloatArray = score_of_truth - scores.max(axis=1)
+    return margin
 
 
 def loss(crowd: CrowdWithTruth, skills: FloatArray) -> float:
-    """Return the share of tasks that the vote with these skills gets wrong; a tie counts as wrong [Ma20, Section 3].
+    """Return the share of wrong labels of the vote with these skills; a tie counts as wrong [Ma20, Section 3].
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=50, n_workers=5, skills=np.full(5, 0.9), seed=0)
@@ -116,13 +116,13 @@ def loss(crowd: CrowdWithTruth, skills: FloatArray) -> float:
 
 @check_arguments
 def expected_loss(crowd: CrowdWithTruth, skills: FloatArray | None = None, *, draws: int = 100, seed: int = 0) -> float:
-    """Average the loss over fresh truths and answers for the same workers on the same tasks.
+    """Return the mean loss over new draws of truths and answers for the same workers and tasks.
 
     Args:
         crowd: the assignment and the true skills.
-        skills: what the vote believes; by default the true skills, which gives the optimal rule's loss.
-        draws: how many times to draw.
-        seed: of the draws; the same for two rules, so that their difference is not blurred.
+        skills: skills that the vote uses; by default the true ones, which gives the loss of the optimal rule.
+        draws: number of draws.
+        seed: of the draws; use the same seed to compare two rules.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=50, n_workers=5, skills=np.full(5, 0.6), seed=0)
@@ -130,19 +130,18 @@ def expected_loss(crowd: CrowdWithTruth, skills: FloatArray | None = None, *, dr
     True
     """
     rng = np.random.default_rng(seed)
-    weighing_skills = crowd.skills if skills is None else skills
-    a = crowd.answers
+    vote_skills = crowd.skills if skills is None else skills
     losses = [
-        (margins(fresh, truth, weighing_skills) <= 0).mean()
-        for fresh, truth in _drawn_again(a, crowd.skills, draws, rng)
+        (margins(answers, truth, vote_skills) <= 0).mean()
+        for answers, truth in _new_draws(crowd.answers, crowd.skills, draws, rng)
     ]
     return float(np.mean(losses))
 
 
-def _drawn_again(
+def _new_draws(
     answers: Answers, skills: FloatArray, draws: int, rng: np.random.Generator
 ) -> Iterator[tuple[Answers, IntArray]]:
-    """Draw truths and answers of the same workers to the same tasks: uniform classes, errors alike likely."""
+    """Yield draws of answers and truths for the same assignment; classes and errors are equally probable."""
     m = answers.n_classes
     p = accuracy(skills, m)[answers.worker]
     for _ in range(draws):
@@ -155,7 +154,7 @@ def _drawn_again(
 
 @check_arguments
 def average_regret(crowd: CrowdWithTruth, skills: FloatArray, *, draws: int = 100, seed: int = 0) -> float:
-    """Return the loss of the vote with these skills in excess of the loss with the true ones [Ma20, Section 3].
+    """Return the expected loss of the vote with these skills minus that with the true skills [Ma20, Section 3].
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=50, n_workers=5, seed=0)
@@ -167,14 +166,14 @@ def average_regret(crowd: CrowdWithTruth, skills: FloatArray, *, draws: int = 10
 
 @check_arguments
 def plug_in_bound(crowd: CrowdWithTruth, estimates: FloatArray, epsilon: float) -> float:
-    """Bound the loss of a vote with estimated weights [Ma20, Lemma 4, predictionerror].
+    """Return a bound on the loss of a vote with estimated weights [Ma20, Lemma 4, predictionerror].
 
-    It is the share of tasks that the optimal rule wins by no more than epsilon, plus the chance that the weights are
-    off by epsilon or more in sum.
+    It is the share of tasks whose margin under the optimal rule is at most epsilon, plus the share of trials in which
+    the absolute errors of the weights sum to epsilon or more.
 
     Args:
         crowd: with the true skills.
-        estimates: estimated skills, one row a trial; shape (trials, workers).
+        estimates: estimated skills, one row per trial; shape (trials, workers).
         epsilon: any positive number.
 
     >>> import quorate
@@ -184,17 +183,17 @@ def plug_in_bound(crowd: CrowdWithTruth, estimates: FloatArray, epsilon: float) 
     """
     m = crowd.answers.n_classes
     narrow = (margins(crowd.answers, crowd.truth, crowd.skills) <= epsilon).mean()
-    off = np.abs(weight(estimates, m) - weight(crowd.skills, m)).sum(axis=1)
-    return float(narrow + (off >= epsilon).mean())
+    error = np.abs(weight(estimates, m) - weight(crowd.skills, m)).sum(axis=1)
+    return float(narrow + (error >= epsilon).mean())
 
 
 @check_arguments
 def skill_error(result: Result, *, delta: float = 0.05) -> SkillErrorBound:
-    """Estimate the error of the skills of a result, and how many more tasks a given error needs.
+    """Return the expected error of the skills of a result, from which the tasks needed for a given error follow.
 
     Args:
-        result: of `rank-one`, whose estimator it is about, or of `quorate`, for which it is a guide.
-        delta: the probability with which the bound may fail.
+        result: of `rank-one`, to which the theory applies, or of `quorate`, for which the error is approximate.
+        delta: probability with which the bound may fail.
 
     Raises:
         QuorateError: the method estimates no skills.
@@ -214,10 +213,10 @@ def skill_error(result: Result, *, delta: float = 0.05) -> SkillErrorBound:
 
 @check_arguments
 def task_bounds(result: Result) -> Table:
-    """Bound the error of each task's label, were the estimated skills the true ones, and errors independent.
+    """Return bounds on the error of each task's label, if the estimated skills are true and errors independent.
 
-    With two classes, Phi is the committee potential of the workers who answered, and the best rule errs no more often
-    than exp(-Phi/2). With more classes it errs no more often than M-1 times the product over the workers of
+    With two classes, Phi is the committee potential of the workers who answered, and the error of the optimal rule is
+    at most exp(-Phi/2). With more classes it is at most M-1 times the product over the workers of
     sum_l sqrt(P(l | true) P(l | other)), Bhattacharyya's bound for each other class.
 
     Returns:
@@ -238,18 +237,17 @@ def task_bounds(result: Result) -> Table:
     if np.isnan(skills).all():
         raise QuorateError(f"the method {result.method!r} estimates no skills; use rank-one or quorate")
     m = answers.n_classes
-    ours = np.clip(np.nan_to_num(skills), -1 / (m - 1) + 1e-9, 1 - 1e-9)  # a worker not determined adds nothing
+    clipped = np.clip(np.nan_to_num(skills), -1 / (m - 1) + 1e-9, 1 - 1e-9)  # undetermined skills contribute zero
     if m == 2:
-        parts = np.bincount(answers.task, (ours * weight(ours, 2) / 2)[answers.worker], answers.n_tasks)
-        potential = parts
-        bound = np.exp(-parts / 2)
+        potential = np.bincount(answers.task, (clipped * weight(clipped, 2) / 2)[answers.worker], answers.n_tasks)
+        bound = np.exp(-potential / 2)
     else:
-        p = accuracy(ours, m)
+        p = accuracy(clipped, m)
         other = (1 - p) / (m - 1)
         factor = np.log(2 * np.sqrt(p * other) + (m - 2) * other)
         potential = np.full(answers.n_tasks, np.nan)
         bound = (m - 1) * np.exp(np.bincount(answers.task, factor[answers.worker], answers.n_tasks))
-    bound = np.minimum(bound, 1 - 1 / m)  # a guess does as well
+    bound = np.minimum(bound, 1 - 1 / m)  # the error of a guess
     columns = {
         "task": answers.task_names,
         "potential": from_numpy(potential, mask=np.isnan(potential)),

@@ -1,10 +1,11 @@
-"""The conditions of learnability as the paper states them, and where they need correlations that are not zero.
+"""The conditions of learnability as the paper states them, and a check for skills of zero, for which they fail.
 
 [Ma20, Theorem 8, learnability]: with a connected interaction graph, a rich, truth-complete set of instances is
 learnable if and only if (i) any two of its skill vectors with the same absolute values and the same partition into
-positive and negative workers are equal, and (ii) the graph is not bipartite. [Ma20, Lemma 9, asylearn] then recovers
-|s| for *any* s in [-1, 1]^W. Its proof divides by correlations along the odd cycle and along paths, so the skills there
-must not be zero; `learnability_conditions` states the conditions for a given skill vector, without that gap.
+positive and negative workers are equal, and (ii) the graph is not bipartite. According to [Ma20, Lemma 9, asylearn],
+|s| can then be recovered for *any* s in [-1, 1]^W. But its proof divides by correlations along the odd cycle and along
+paths, so the skills there must not be zero. `learnability_conditions` returns the conditions as stated, and which
+skills are determined if zeros are taken into account.
 """
 
 from dataclasses import dataclass
@@ -24,17 +25,17 @@ class Learnability:
 
     is_connected: bool
     is_nonbipartite: bool  # condition (ii), of every component
-    sum_is_positive: bool  # of every component: enough for condition (i)
-    is_determined: BoolArray  # of each worker: |s_i| follows from the correlations, workers of skill zero considered
+    sum_is_positive: bool  # of the skills of every component; sufficient for condition (i)
+    is_determined: BoolArray  # of each worker: whether exact correlations determine |s_i|, also with skills of zero
 
     @property
     def as_stated(self) -> bool:
-        """Whether the theorem calls the instance learnable: (ii), and a sign by a positive sum."""
+        """Whether the theorem calls the instance learnable: condition (ii), and a positive sum for the signs."""
         return self.is_nonbipartite and self.sum_is_positive
 
     @property
     def holds(self) -> bool:
-        """Whether every skill is in fact determined."""
+        """Whether every skill is determined, also with skills of zero."""
         return self.sum_is_positive and bool(self.is_determined.all())
 
 
@@ -49,7 +50,7 @@ def learnability_conditions(n_workers: int, i: IntArray, j: IntArray, skills: Fl
         skills: s, one per worker.
 
     Raises:
-        OptionError: there are as many skills as not workers.
+        OptionError: the number of skills is not the number of workers.
 
     >>> i, j = np.array([0, 0, 0, 1, 2]), np.array([1, 2, 3, 2, 3])
     >>> skills = np.array([0.0, 0.9, 0.3, 0.7])  # every odd cycle passes through the guesser

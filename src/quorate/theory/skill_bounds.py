@@ -13,49 +13,49 @@ from quorate.io.arguments import check_arguments
 
 @dataclass(frozen=True)
 class SkillBound:
-    """A bound on ||x - s||_2 over one component, and the quantities that it was computed from."""
+    """Bounds on ||x - s||_2 over one component, and the quantities from which they are computed."""
 
-    kappa: float  # the least |skill| assumed
-    K: float  # the greatest
-    delta: float  # the probability with which the finite-task bounds may fail
+    kappa: float  # least |skill|
+    K: float  # greatest |skill|
+    delta: float  # probability with which the finite-task bounds may fail
     n_workers: int  # W
     norm: float  # ||N||_inf, the largest row sum
     smallest: float  # lambda_min of the signless Laplacian with unit weights
-    smallest_weighted: float  # the same with weights N_ij
-    least_shared: int  # N_min
-    degree_sum: int  # D
+    smallest_weighted: float  # the same eigenvalue with weights N_ij
+    least_shared: int  # N_min, the least number of shared tasks of a pair
+    degree_sum: int  # D, twice the number of pairs
     n_classes: int
 
     @property
     def mu(self) -> float:
-        """The strong convexity that the theorem uses: kappa² lambda_min N_min."""
+        """Constant of strong convexity in the theorem: kappa² lambda_min N_min."""
         return self.kappa**2 * self.smallest * self.least_shared
 
     def perturbation(self, disturbance: float) -> float:
-        """Bound ||x - s||_2 when no correlation is off by more than ``disturbance`` [Ma20, Theorem 12, pert]."""
+        """Return a bound on ||x - s||_2 if no correlation has a greater error than this [Ma20, Theorem 12, pert]."""
         if self.mu == 0:
             return float("inf")
         return float(self.K * np.sqrt(self.n_workers) * self.norm / self.mu * disturbance)
 
     @property
     def paper_disturbance(self) -> float:
-        """How far off a correlation is at most, as the paper has it: log(D/delta) / sqrt(N_min)."""
+        """Greatest error of a correlation with probability 1 - delta, by the paper: log(D/delta) / sqrt(N_min)."""
         return float(np.log(self.degree_sum / self.delta) / np.sqrt(self.least_shared))
 
     @property
     def hoeffding_disturbance(self) -> float:
-        """The same by Hoeffding's inequality itself, which is tighter: an a_ijt has a range of M/(M-1)."""
+        """Greatest error of a correlation by Hoeffding's inequality, which is tighter: a_ijt has the range M/(M-1)."""
         spread = self.n_classes / (self.n_classes - 1)
         return float(spread * np.sqrt(np.log(self.degree_sum / self.delta) / (2 * self.least_shared)))
 
     @property
     def finite_task(self) -> float:
-        """Bound ||x - s||_2 with probability 1 - delta, as the paper has it."""
+        """The paper's bound on ||x - s||_2, with probability 1 - delta."""
         return self.perturbation(self.paper_disturbance)
 
     @property
     def finite_task_hoeffding(self) -> float:
-        """The same with Hoeffding's inequality itself."""
+        """Bound on ||x - s||_2 with probability 1 - delta, by Hoeffding's inequality."""
         return self.perturbation(self.hoeffding_disturbance)
 
 
@@ -69,15 +69,15 @@ def skill_bound(
     delta: float = 0.05,
     bipartite: bool | None = None,
 ) -> SkillBound:
-    """Compute the quantities that the bounds of one component need.
+    """Return the bounds on the error of the skills of one component.
 
     Args:
-        pairs: the pairs of a connected component, over its own worker codes 0 to W-1.
+        pairs: the pairs of a connected component, with codes of its workers from 0 to W-1.
         n_workers: W.
         n_classes: M.
         skills: of its workers, known or estimated; kappa and K are the least and the greatest in absolute value.
-        delta: the probability with which the finite-task bounds may fail.
-        bipartite: whether the component is, where that is known.
+        delta: probability with which the finite-task bounds may fail.
+        bipartite: whether the component is bipartite; by default this is determined.
 
     >>> pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [900, 900, 900], [700, 700, 700]]))
     >>> bound = skill_bound(pairs, 3, 2, np.array([0.8, 0.8, 0.7]))
@@ -92,7 +92,7 @@ def skill_bound(
 
 
 def two_sided(pairs: PairStats, n_workers: int) -> bool:
-    """Whether a component, by its pairs, has no odd cycle.
+    """Return whether a component with these pairs has no odd cycle.
 
     >>> two_sided(PairStats.linked(np.array([0]), np.array([1])), 2)
     True
@@ -103,7 +103,7 @@ def two_sided(pairs: PairStats, n_workers: int) -> bool:
 def skill_bounds(
     parts: Parts, n_classes: int, skills: FloatArray, bipartite: BoolArray, *, delta: float = 0.05
 ) -> list[SkillBound]:
-    """Compute `skill_bound` of several components, each with at least one pair; it is known which are bipartite.
+    """Return `skill_bound` of several components, each with at least one pair.
 
     >>> pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [900, 900, 900], [700, 700, 700]]))
     >>> two = Parts.concatenated([3, 3], [pairs, pairs])

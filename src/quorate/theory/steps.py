@@ -1,4 +1,4 @@
-"""Steps, ranges and numbers of iterations that [Ma20] proves and no solver takes; the solvers' are in `skills.pgd`."""
+"""Step sizes, ranges and numbers of iterations of [Ma20] that no solver uses; for the others see `skills.pgd`."""
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from quorate.skills.pgd import checked_kappa, exponentiated_step
 def lyapunov_step(moments: Moments, skills: FloatArray, start: FloatArray) -> float:
     """Return the largest step for which V(x) = max_i max(x_i/s_i, s_i/x_i) cannot grow [Ma20, Prop. 13, lyapunov].
 
-    The condition is step · ||N D_s²||_inf · V(start)² <= 1. With s and x(0) known only to lie in [kappa, K], give
-    K everywhere for ``skills`` and kappa for ``start``: that is the corollary's kappa² / (K² ||N D_s²||_inf).
+    The condition is step · ||N D_s²||_inf · V(start)² <= 1. If only a range [kappa, K] of s and x(0) is known, give K
+    for all ``skills`` and kappa for all of ``start``: this is the corollary's step kappa² / (K² ||N D_s²||_inf).
 
     >>> from quorate.skills.objective import triangle
     >>> s = np.array([0.8, 0.6, 0.5])
@@ -28,7 +28,7 @@ def lyapunov_step(moments: Moments, skills: FloatArray, start: FloatArray) -> fl
 def exponentiated_iterations(
     n_workers: int, norm: float, smallest: float, least_shared: float, *, kappa: float, K: float = 1.0, epsilon: float
 ) -> float:
-    """Bound the iterations until ||x(t) - x*||² <= epsilon: (4L/mu) ln(W K⁴ L / (epsilon mu kappa²)).
+    """Return a bound on the iterations until ||x(t) - x*||² <= epsilon: (4L/mu) ln(W K⁴ L / (epsilon mu kappa²)).
 
     It follows from the proof of [Ma20, Theorem 12, pert].
 
@@ -37,9 +37,9 @@ def exponentiated_iterations(
         norm: ||N||_2.
         smallest: lambda_min of the signless Laplacian with unit weights.
         least_shared: N_min.
-        kappa: the least skill.
-        K: the greatest skill.
-        epsilon: the squared distance wanted.
+        kappa: least skill.
+        K: greatest skill.
+        epsilon: required squared distance.
 
     >>> round(exponentiated_iterations(3, 2.0, 1.0, 1.0, kappa=0.5, epsilon=1e-6))
     2175
@@ -61,7 +61,7 @@ def corollary_range(*, kappa: float, K: float = 1.0) -> tuple[float, float]:
 
 
 def least_eigenvalue(n_workers: int) -> float:
-    """Return 1/W³, lower bound of the least eigenvalue of L_s if there is an odd cycle [Ma20, before Theorem 12, pert].
+    """Return 1/W³, a lower bound of the least eigenvalue of L_s with an odd cycle [Ma20, before Theorem 12, pert].
 
     >>> least_eigenvalue(10)
     0.001

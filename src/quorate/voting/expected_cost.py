@@ -1,23 +1,23 @@
-"""Labels by expected cost: least expected cost of a wrong label, and the middle of ordered classes."""
+"""Labels of least expected cost, and labels of least expected distance for ordered classes."""
 
 import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray
 from quorate.voting.ties import TIE_TOLERANCE
-from quorate.voting.vote import EXPECTED_COST as EXPECTED_COST  # re-exported beside `least_expected_cost`
+from quorate.voting.vote import EXPECTED_COST as EXPECTED_COST  # re-exported for callers of `least_expected_cost`
 from quorate.voting.vote import Vote, changed_vote
 
 SCORE_QUANTILES = (0.025, 0.975)  # of the posterior: a 95 % interval of the score
 
 
 def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") -> Vote:
-    """Label each task by the class of least expected cost; of several, by the most probable.
+    """Return the vote with the labels of least expected cost; of several such classes, the most probable.
 
     Args:
         task_vote: the posterior, and the most probable labels.
-        costs: cost of each label given (rows) where each class is true (columns).
-        column: name of the column of expected costs among the labels; without a name there is none.
+        costs: cost of each label (rows) for each true class (columns).
+        column: name of a column of the labels with the expected costs; without a name there is no column.
 
     >>> task_vote = Vote(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
     >>> decided = least_expected_cost(task_vote, np.array([[0.0, 9.0], [1.0, 0.0]]), EXPECTED_COST)
@@ -26,14 +26,14 @@ def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") ->
     """
     expected = task_vote.posterior @ costs.T
     least = expected.min(axis=1, keepdims=True)
-    cheap = expected <= least + TIE_TOLERANCE * np.maximum(np.abs(least), 1)
+    is_least = expected <= least + TIE_TOLERANCE * np.maximum(np.abs(least), 1)
     rows = np.arange(len(expected))
-    stays = cheap[rows, task_vote.label]
-    likeliest = np.where(cheap, task_vote.posterior, -1.0).argmax(axis=1)
-    stays |= task_vote.label < 0
-    label = np.where(stays, task_vote.label, likeliest)
-    tied = np.where(stays, task_vote.tied, cheap.sum(axis=1) > 1)
-    # The expected cost rests on the confidence, so it is stated where the confidence is.
+    is_unchanged = is_least[rows, task_vote.label]
+    most_probable = np.where(is_least, task_vote.posterior, -1.0).argmax(axis=1)
+    is_unchanged |= task_vote.label < 0
+    label = np.where(is_unchanged, task_vote.label, most_probable)
+    tied = np.where(is_unchanged, task_vote.tied, is_least.sum(axis=1) > 1)
+    # The expected cost is computed from the confidence, so it is stated only where the confidence is.
     cost = expected[rows, label]
     if task_vote.is_stated is not None:
         cost = np.where(task_vote.is_stated, cost, np.nan)
@@ -42,9 +42,9 @@ def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") ->
 
 
 def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
-    """Label each task of ordered classes by the class of least expected distance; numeric classes also get a score.
+    """Return the vote with the labels of least expected distance; numeric classes also get columns with a score.
 
-    The score is the posterior mean; its interval contains it and 95 % of the posterior.
+    The score is the posterior mean; its interval contains the mean and 95 % of the posterior.
 
     >>> task_vote = Vote(np.zeros((1, 3)), np.array([[0.4, 0.25, 0.35]]), np.array([0]), np.array([False]))
     >>> decided = in_the_middle(task_vote, pa.array(["1", "2", "3"]))
@@ -58,7 +58,7 @@ def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
         return decided
     up_to = np.cumsum(task_vote.posterior, axis=1)
     low, high = (value[np.minimum((up_to < share - TIE_TOLERANCE).sum(axis=1), m - 1)] for share in SCORE_QUANTILES)
-    mean = task_vote.posterior @ value  # near the class that has nearly all of the posterior
+    mean = task_vote.posterior @ value
     scores = {"score": mean, "score_low": np.minimum(low, mean), "score_high": np.maximum(high, mean)}
     scores["score"] = np.where(decided.label < 0, np.nan, mean)
     if decided.is_stated is not None:
@@ -67,7 +67,7 @@ def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
 
 
 def numbers_of(classes: pa.Array) -> FloatArray | None:
-    """Return the classes as numbers; None where one is not a number, or they do not ascend.
+    """Return the classes as numbers; None if one is not a number, or they are not in ascending order.
 
     >>> numbers_of(pa.array(["1", "2.5"])).tolist(), numbers_of(pa.array(["low", "high"]))
     ([1.0, 2.5], None)
@@ -80,7 +80,7 @@ def numbers_of(classes: pa.Array) -> FloatArray | None:
 
 
 def distances(n_classes: int) -> FloatArray:
-    """Return the number of steps between each two ordered classes.
+    """Return the number of steps between every two ordered classes.
 
     >>> distances(3).tolist()
     [[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]

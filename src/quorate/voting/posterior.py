@@ -1,4 +1,4 @@
-"""Scores to posteriors: softmax, log-likelihood, class priors and gold clamped."""
+"""From scores to posteriors: softmax, log-likelihood, class proportions, clamped gold."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ from quorate.blocks.task_tables import FLOOR as FLOOR
 from quorate.blocks.task_tables import softmax as softmax
 from quorate.errors import unknown
 
-ZEROS = ("exact", "skip")  # what an answer of estimated probability zero does: forbids the class, or is left out
+ZEROS = ("exact", "skip")  # effect of an answer of estimated probability zero: it excludes the class, or is ignored
 
 
 def clamp_gold(posterior: FloatArray, gold: IntArray | None) -> FloatArray:
-    """Set the posterior of gold tasks (class >= 0) to their class; without gold, return the posterior itself.
+    """Return the posterior with that of gold tasks (class >= 0) set to their class; not a copy if gold is None.
 
     >>> clamp_gold(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([1, -1])).tolist()
     [[0.0, 1.0], [0.5, 0.5]]
@@ -27,7 +27,7 @@ def clamp_gold(posterior: FloatArray, gold: IntArray | None) -> FloatArray:
 
 
 def hold_labels(label: IntArray, gold: IntArray | None) -> IntArray:
-    """Set the label of gold tasks (class >= 0) to their class.
+    """Return the labels with those of gold tasks (class >= 0) set to their class.
 
     >>> hold_labels(np.array([0, 0]), np.array([-1, 1])).tolist()
     [0, 1]
@@ -36,7 +36,7 @@ def hold_labels(label: IntArray, gold: IntArray | None) -> IntArray:
 
 
 def add_one_proportions(counts: FloatArray) -> FloatArray:
-    """Return the proportions of counts, one added to each (Laplace's rule).
+    """Return the proportions of counts after adding one to each (Laplace's rule).
 
     >>> add_one_proportions(np.array([0.0, 1.0])).tolist()
     [0.3333333333333333, 0.6666666666666666]
@@ -46,7 +46,7 @@ def add_one_proportions(counts: FloatArray) -> FloatArray:
 
 
 def logsumexp_rows(scores: FloatArray) -> FloatArray:
-    """Return the logarithm of the sum of each row's exponentials; `np.logaddexp.reduce` takes many times as long.
+    """Return log(sum(exp(scores))) of each row; `np.logaddexp.reduce` takes many times as long.
 
     >>> np.exp(logsumexp_rows(np.log([[0.1, 0.3], [0.5, 0.0001]]))).round(4).tolist()
     [0.4, 0.5001]
@@ -57,7 +57,7 @@ def logsumexp_rows(scores: FloatArray) -> FloatArray:
 
 
 def log_likelihood(scores: FloatArray, gold: IntArray | None) -> float:
-    """Sum the log-probability of all answers, and of the known labels, over log joint probabilities.
+    """Return the log-probability of all answers and of the known labels, from log joint probabilities.
 
     >>> both, known = np.log([[0.1, 0.3]]), np.array([1])
     >>> round(float(np.exp(log_likelihood(both, None))), 3), round(float(np.exp(log_likelihood(both, known))), 3)
@@ -70,7 +70,7 @@ def log_likelihood(scores: FloatArray, gold: IntArray | None) -> float:
 
 
 def logarithm(p: FloatArray, zeros: str) -> FloatArray:
-    """Take logarithms of probabilities; that of zero is about -708, or with ``skip`` 0, which leaves the answer out.
+    """Return logarithms of probabilities; that of zero is about -708, or 0 with ``skip``, which ignores the answer.
 
     >>> logarithm(np.array([1.0, 0.0]), "exact").round(1).tolist(), logarithm(np.array([1.0, 0.0]), "skip").tolist()
     ([0.0, -708.4], [0.0, 0.0])

@@ -1,4 +1,4 @@
-"""A pandas.DataFrame of soft labels, with a method for the weights of its tasks; the only file that imports pandas."""
+"""A pandas.DataFrame of soft labels with a method for the weights of its tasks; it needs pandas at import."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from quorate.voting.soft_labels import training_weights
 
 
 class SoftLabelFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types here
-    """Tasks × classes; every selection of it is a plain data frame."""
+    """Soft labels, tasks × classes; selections from it are plain data frames without `weights`."""
 
     @property
     def _constructor(self) -> Any:

@@ -1,4 +1,4 @@
-"""Soft labels: the probability of every class of every task, and a weight per task for training on hard labels."""
+"""Soft labels: probability of every class of every task, and a weight per task for training on hard labels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -62,10 +62,10 @@ class SoftLabels(Shown):
 
 
 def training_weights(probabilities: FloatArray) -> FloatArray:
-    """Return how far the most probable class of each row is above chance: (M p - 1)/(M - 1), and 0 for a row of NaN.
+    """Return (M p - 1)/(M - 1) of each row, with p its greatest probability: 0 at chance, 1 if certain, 0 for NaN.
 
-    The gradient of cross-entropy with soft labels is, for two classes, this weight times that of the hard label plus a
-    part that does not depend on which of the two it is.
+    For two classes, the gradient of cross-entropy with soft labels is this weight times the gradient with the hard
+    label, plus a part that does not depend on the hard label.
 
     >>> training_weights(np.array([[0.5, 0.5], [0.9, 0.1], [np.nan, np.nan]])).round(2).tolist()
     [0.0, 0.8, 0.0]

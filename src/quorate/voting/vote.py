@@ -22,8 +22,8 @@ from quorate.voting.posterior import FLOOR, clamp_gold, hold_labels, softmax
 from quorate.voting.ties import break_ties
 
 MAX_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36, where a probability rounds to one
-SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
-EXPECTED_COST = "expected_cost"  # the column of the labels with the expected cost of each
+SURE = 0.9  # labels of less confidence count as doubtful in a summary
+EXPECTED_COST = "expected_cost"  # name of the column of the labels with their expected costs
 
 
 def accuracy(skill: FloatArray, n_classes: int) -> FloatArray:
@@ -47,19 +47,19 @@ def skill_of(accuracy: FloatArray, n_classes: int) -> FloatArray:
 
 
 def weight(skill: FloatArray, n_classes: int) -> FloatArray:
-    """Return v = log((M-1)p/(1-p)), the weight of a vote [Ma20, Eq. (1), plugin]; cut where p rounds to 0 or 1.
+    """Return v = log((M-1)p/(1-p)), the weight of a vote [Ma20, Eq. (1), plugin]; clipped where p rounds to 0 or 1.
 
     >>> weight(np.array([0.0, 0.6, -0.6]), n_classes=2).round(3).tolist()
     [0.0, 1.386, -1.386]
     """
     with np.errstate(divide="ignore"):  # (M-1)p/(1-p) = (1 + (M-1)s)/(1-s), exact near s = 0
         odds = np.log1p((n_classes - 1) * skill) - np.log1p(-skill)
-    cut: FloatArray = np.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS)
-    return cut
+    clipped: FloatArray = np.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS)
+    return clipped
 
 
 def vote_weights(answers: Counted | Answered, skills: FloatArray) -> FloatArray:
-    """Weigh each vote by its log-odds; a worker of undetermined skill (NaN) takes part with the crowd's mean skill.
+    """Return the weight of each worker's vote, its log-odds; a worker of undetermined skill (NaN) gets the mean skill.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
@@ -70,25 +70,25 @@ def vote_weights(answers: Counted | Answered, skills: FloatArray) -> FloatArray:
     n_answers = answers.per_worker[known]
     if answers.n_classes < 2 or n_answers.sum() == 0:
         return np.ones(len(skills))
-    # The mean is negative only if workers of negative skill gave most answers; workers of unknown skill are not
-    # assumed to be adversaries for that.
+    # The mean is negative only if workers of negative skill gave most answers; even then, workers of unknown skill are
+    # not assumed to be adversaries.
     mean = max(float(n_answers @ skills[known] / n_answers.sum()), 0.0)
     return weight(np.where(known, skills, mean), answers.n_classes)
 
 
 @dataclass(frozen=True)
 class ConfidenceStats:
-    """Confidence of all labels together."""
+    """Confidence statistics of all labels."""
 
-    mean: float | None  # of their confidence; None where none is stated
-    doubtful: int  # labels of a confidence below SURE
-    ties: int
-    cost: float | None = None  # of all labels in expectation; None where none was named, or no confidence is stated
-    n_unlabelled: int = 0  # tasks without answers, which have no label
+    mean: float | None  # mean confidence; None if a label has no confidence
+    doubtful: int  # number of labels with a confidence below SURE
+    ties: int  # number of tied labels
+    cost: float | None = None  # expected cost of all labels; None without costs, or if a label has no confidence
+    n_unlabelled: int = 0  # number of tasks without answers, which have no label
 
 
 class LabelsElsewhere(Protocol):
-    """Labels that an engine holds, read on request."""
+    """Labels in an engine, read on request."""
 
     @property
     def table(self) -> object:
@@ -98,11 +98,11 @@ class LabelsElsewhere(Protocol):
         """Return the mean confidence, the number of doubtful labels, and ties."""
 
     def labels(self) -> Table:
-        """Read the labels: one row per task, as `quorate.Result.labels` has them."""
+        """Return the labels: one row per task, with the columns of `quorate.Result.labels`."""
 
     @property
     def summed_chances(self) -> FloatArray | None:
-        """What `Vote.chances` returns, summed where the answers are; None if the method states no confidence."""
+        """The sums of `Vote.chances`, computed in the engine; None if the method states no confidence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,24 +111,24 @@ class Vote:
 
     scores: FloatArray
     posterior: FloatArray
-    label: IntArray  # -1 where a task has none, because nobody answered it
-    tied: BoolArray  # several classes had the best score
-    beside: Mapping[str, FloatArray] = field(default_factory=dict)  # further columns of the labels, by name
+    label: IntArray  # -1 for a task without answers
+    tied: BoolArray  # whether several classes had the best score
+    beside: Mapping[str, FloatArray] = field(default_factory=dict)  # additional columns of the labels, by name
     is_stated: BoolArray | None = None  # tasks whose confidence the answers support; None for all
 
     @property
     def leaders(self) -> BoolArray:
-        """Every class that has its task's best score; shape (tasks, classes)."""
+        """Mask of the classes with the best score of their task; shape (tasks, classes)."""
         return leading_classes(self.scores)
 
     @property
     def confidence(self) -> FloatArray:
-        """The posterior probability of each task's label; NaN where the answers support none."""
+        """The posterior probability of each task's label; NaN where the answers support no confidence."""
         return self._stated(self._chosen[0])
 
     @property
     def margin(self) -> FloatArray:
-        """By how much the label's probability exceeds that of the best other class."""
+        """Probability of the label minus that of the most probable other class."""
         return self._stated(self._chosen[1])
 
     @cached_property
@@ -145,13 +145,13 @@ class Vote:
         return totals.confidence_stats()
 
     def chances(self, answers: Answers) -> FloatArray:
-        """Return the sum of the probabilities p of each worker's answers, and that of p (1 - p); workers × 2."""
+        """Return the sums of p and of p (1 - p) over each worker's answers, p their probabilities; workers × 2."""
         sums = np.zeros((answers.n_workers, 2))
         add_chances(_block_of(answers), self.posterior, sums)
         return sums
 
     def of_tasks(self, tasks: IntArray) -> "Vote":
-        """Return the vote on some tasks (their codes, ascending), which are numbered anew.
+        """Return the vote on some tasks (their codes, ascending), which get new codes from zero.
 
         >>> vote = Vote(np.zeros((2, 2)), np.array([[0.8, 0.2], [0.1, 0.9]]), np.array([0, 1]), np.zeros(2, dtype=bool))
         >>> vote.of_tasks(np.array([1])).posterior.tolist()
@@ -167,7 +167,7 @@ class Vote:
         )
 
     def labels(self, answers: Answers) -> Table:
-        """Return the labels by name: one row per task, as `quorate.Result.labels` has them."""
+        """Return the labels by name: one row per task, with the columns of `quorate.Result.labels`."""
         abstained = answers.abstained_per_task
         has_status = bool((self.label < 0).any())
         rows = LabelRows.of(self, answers.per_task, n_abstained=abstained, has_status=has_status)
@@ -175,7 +175,7 @@ class Vote:
 
 
 class BlockVote(Vote):
-    """A vote that was decided block by block; scores and posterior, of all tasks at once, are computed on demand.
+    """A vote that was decided block by block; scores and posterior of all tasks are computed on demand.
 
     >>> complete = Vote(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
     >>> vote = BlockVote(LabelRows.of(complete, np.array([3])), lambda tasks: complete)
@@ -189,24 +189,25 @@ class BlockVote(Vote):
         complete: Callable[[IntArray | None], Vote],
         summed_chances: FloatArray | None = None,
     ) -> None:
-        """Keep the labels, how the vote behind them is computed, and what was summed over the answers on the way.
+        """Store the labels, a function that computes the complete vote, and sums over the answers.
 
         Args:
             rows: the labels.
-            complete: returns scores and posterior of some tasks; None: of all.
-            summed_chances: see `Vote.chances`.
+            complete: computes the vote on some tasks, or on all for None.
+            summed_chances: the sums of `Vote.chances`; None to compute them on demand.
         """
-        kept = {"label": rows.label, "tied": rows.tied, "beside": rows.extra_columns, "_rows": rows}
-        for name, value in {**kept, "_complete": complete, "_summed_chances": summed_chances}.items():
+        public_fields = {"label": rows.label, "tied": rows.tied, "beside": rows.extra_columns}
+        private_fields = {"_rows": rows, "_complete": complete, "_summed_chances": summed_chances}
+        for name, value in {**public_fields, **private_fields}.items():
             object.__setattr__(self, name, value)
 
     def chances(self, answers: Answers) -> FloatArray:
-        """Return what was summed while the blocks were decided; see `Vote.chances`."""
-        kept: FloatArray | None = self.__dict__["_summed_chances"]
-        return super().chances(answers) if kept is None else kept
+        """Return the sums that were computed with the labels, block by block; see `Vote.chances`."""
+        summed: FloatArray | None = self.__dict__["_summed_chances"]
+        return super().chances(answers) if summed is None else summed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how to make a complete `Vote` of it: a saved result does not refer to the answers."""
+        """Pickle it as a complete `Vote`, because a saved result must not refer to the answers."""
         return Vote, tuple(getattr(self, column.name) for column in fields(Vote))
 
     def of_tasks(self, tasks: IntArray) -> Vote:
@@ -244,19 +245,19 @@ class BlockVote(Vote):
 
     @property
     def confidence(self) -> FloatArray:
-        """The posterior probability of each task's label; NaN where the answers support none."""
+        """The posterior probability of each task's label; NaN where the answers support no confidence."""
         rows: LabelRows = self.__dict__["_rows"]
         return rows.confidence
 
     @property
     def margin(self) -> FloatArray:
-        """By how much the label's probability exceeds that of the best other class."""
+        """Probability of the label minus that of the most probable other class."""
         rows: LabelRows = self.__dict__["_rows"]
         return rows.margin
 
 
 class PosteriorVote(Vote):
-    """A vote by the posterior; scores, which are its logarithms, are computed on demand.
+    """A vote by the posterior; the scores are its logarithms and are computed on demand.
 
     >>> vote = PosteriorVote(np.array([[0.5, 0.5]]), np.array([0]), np.array([True]))
     >>> vote.scores.round(3).tolist()
@@ -264,9 +265,8 @@ class PosteriorVote(Vote):
     """
 
     def __init__(self, posterior: FloatArray, label: IntArray, tied: BoolArray) -> None:
-        """Keep the posterior and the labels."""
-        kept = {"posterior": posterior, "label": label, "tied": tied, "beside": {}, "is_stated": None}
-        self.__dict__.update(kept)
+        """Store the posterior and the labels."""
+        self.__dict__.update({"posterior": posterior, "label": label, "tied": tied, "beside": {}, "is_stated": None})
 
     @property
     def scores(self) -> FloatArray:
@@ -289,11 +289,11 @@ def changed_vote(task_vote: Vote, **changes: Any) -> Vote:
 
 @dataclass
 class ConfidenceTotals:
-    """Sums over labels, some at a time, from which `ConfidenceStats` follows."""
+    """Sums over labels, added in batches, from which `ConfidenceStats` are computed."""
 
-    n: int = 0  # tasks
-    n_stated: int = 0  # labels with a confidence
-    total: float = 0.0  # of their confidence
+    n: int = 0  # number of tasks
+    n_stated: int = 0  # number of labels with a confidence
+    total: float = 0.0  # sum of their confidence
     doubtful: int = 0
     ties: int = 0
     cost: float | None = None
@@ -332,17 +332,17 @@ class LabelRows:
     """Labels of some tasks by codes: one entry per task."""
 
     label: IntArray  # codes of the classes; -1 where there is no label
-    confidence: FloatArray  # NaN where the answers support none
+    confidence: FloatArray  # NaN where the answers support no confidence
     margin: FloatArray
     n_answers: IntArray
     tied: BoolArray
-    n_abstained: IntArray | None = None  # None where nobody abstains
+    n_abstained: IntArray | None = None  # None if no worker abstains
     extra_columns: Mapping[str, FloatArray] = field(default_factory=dict)
-    has_status: bool = False  # whether some task, here or in another part, has no label
+    has_status: bool = False  # whether any task, in this or another part, has no label
 
     @classmethod
     def of(cls, task_vote: Vote, n_answers: IntArray, **columns: Any) -> "LabelRows":
-        """Return the labels of a vote; ``columns`` are further fields."""
+        """Return the labels of a vote; ``columns`` are other fields of this class."""
         return cls(
             label=task_vote.label,
             confidence=task_vote.confidence,
@@ -354,7 +354,7 @@ class LabelRows:
         )
 
     def of_tasks(self, tasks: IntArray) -> "LabelRows":
-        """Return the labels of some of the tasks."""
+        """Return the labels of some tasks, given by their positions."""
         return replace(
             self,
             label=self.label[tasks],
@@ -367,7 +367,7 @@ class LabelRows:
         )
 
     def columns(self, tasks: pa.Array, classes: pa.Array) -> dict[str, pa.Array]:
-        """Return the columns of the labels by name; NaN is null.
+        """Return the columns of the labels by name, with null for NaN.
 
         >>> rows = LabelRows(np.array([1]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
         >>> rows.columns(pa.array(["t1"]), pa.array(["cat", "dog"]))["label"].to_pylist()
@@ -393,7 +393,7 @@ def _nullable(values: FloatArray) -> pa.Array:
     return from_numpy(values, mask=np.isnan(values))
 
 
-AnswersOrBlock: TypeAlias = Answers | Block  # answers with their names, or a block of them
+AnswersOrBlock: TypeAlias = Answers | Block  # answers with names, or a block of codes
 
 
 def _block_of(answers: AnswersOrBlock) -> Block:
@@ -401,7 +401,7 @@ def _block_of(answers: AnswersOrBlock) -> Block:
 
 
 def tally(answers: AnswersOrBlock, weights: FloatArray) -> FloatArray:
-    """Sum the weights of the workers who gave each task each class; shape (tasks, classes).
+    """Return for each task and class the sum of the weights of the workers who gave it; shape (tasks, classes).
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
@@ -415,7 +415,7 @@ def tally(answers: AnswersOrBlock, weights: FloatArray) -> FloatArray:
 
 
 def plug_in_vote(answers: AnswersOrBlock, weights: FloatArray, prior: FloatArray | None = None) -> Vote:
-    """Vote with the given weights; the posterior is the softmax of the scores [Ma20, Eq. (1), plugin].
+    """Return the vote with the given weights; the posterior is the softmax of the scores [Ma20, Eq. (1), plugin].
 
     Args:
         answers: who answered what.
@@ -434,7 +434,7 @@ def plug_in_vote(answers: AnswersOrBlock, weights: FloatArray, prior: FloatArray
 
 
 def majority(answers: Answers) -> Vote:
-    """Give every vote the same weight; the posterior is the share of the votes.
+    """Return the vote with equal weights; the posterior is the share of the votes.
 
     >>> import quorate
     >>> majority(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})).label.tolist()
@@ -444,9 +444,9 @@ def majority(answers: Answers) -> Vote:
 
 
 def weighted_majority(answers: AnswersOrBlock, weights: FloatArray) -> Vote:
-    """Vote with weights that are no log-odds; the posterior is each class's share of the weight cast.
+    """Return the vote with weights that are not log-odds; the posterior is each class's share of the weights.
 
-    A vote of negative weight against a class is a vote of that size for every other class.
+    For the posterior, a vote of negative weight counts as a vote of the same size for every other class.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
@@ -466,7 +466,7 @@ def weighted_majority(answers: AnswersOrBlock, weights: FloatArray) -> Vote:
 
 
 def decide(answers: AnswersOrBlock, scores: FloatArray, posterior: FloatArray, prior: FloatArray | None = None) -> Vote:
-    """Choose each task's class: by score, and if scores tie, by the rule of `quorate.voting.ties`.
+    """Return the vote with the class of best score of each task as its label; ties are broken by `quorate.voting.ties`.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
@@ -480,7 +480,7 @@ def decide(answers: AnswersOrBlock, scores: FloatArray, posterior: FloatArray, p
 
 
 def by_posterior(answers: AnswersOrBlock, posterior: FloatArray) -> Vote:
-    """Choose each task's class by its probability, and if probabilities tie, by the rule of `quorate.voting.ties`.
+    """Return the vote with the most probable class of each task as its label; ties are broken by `quorate.voting.ties`.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
@@ -496,7 +496,7 @@ def by_posterior(answers: AnswersOrBlock, posterior: FloatArray) -> Vote:
 
 
 def reveal(task_vote: Vote, gold: IntArray) -> Vote:
-    """Give the tasks whose label is known (>= 0) that label, for certain.
+    """Return the vote in which tasks of known label (>= 0) have this label with probability one.
 
     >>> import quorate
     >>> task_vote = majority(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}))
@@ -517,7 +517,7 @@ def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:
     """Return the class prior, normalised.
 
     Raises:
-        OptionError: it has not one positive number per class.
+        OptionError: the prior is not one positive number per class.
 
     >>> check_prior(np.array([3.0, 1.0]), 2).tolist()
     [0.75, 0.25]
