@@ -344,7 +344,7 @@ PRODUCT_SWITCHES: dict[str, tuple[str, Callable[..., Any]]] = {
     "calibrate": ("quorate.calibration.calibration_law:CalibrationLaw.calibrated", lambda law, posterior: posterior),
     "law_learns_from_gold": ("quorate.calibration.calibration_law:CalibrationLaw.updated", lambda law, *args: law),
 }
-PRODUCT_NAME_RULE = "quorate.calibration.judge_panels:is_panel_by_names"
+PRODUCT_NAME_RULE = "quorate.io.model_names:is_panel_by_names"
 
 
 class Product:

@@ -200,3 +200,9 @@ def test_a_worker_whose_mates_all_gave_one_answer_is_not_determined() -> None:
     result = rank_one(answers_of(table))
     status = dict(zip(result.workers["worker"].to_pylist(), result.workers["status"].to_pylist(), strict=True))
     assert status["a"] == "undetermined: shares tasks only with workers who guess"
+
+
+def test_several_groups_of_two_sides_are_not_described_as_one() -> None:
+    rows = [(f"t{pair}", f"{pair}{side}", side) for pair in range(3) for side in "xy"]
+    (note,) = quorate.aggregate(answers_of(rows), "rank-one").of_kind(UNDETERMINED)
+    assert "None of the 6 workers can be rated: they form 3 groups, each with two sides" in note.text

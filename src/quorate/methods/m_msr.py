@@ -97,7 +97,7 @@ def m_msr(
     skills = np.where(status == IDENTIFIED, np.clip(turned, lower, upper), np.nan)
     weights = vote_weights(answers, skills)
     task_vote = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights)
-    notes = tuple(undetermined_note(status))
+    notes = tuple(undetermined_note(status, verdict.component))
     if completion.status != CONVERGED:
         notes += (Note(NOT_CONVERGED, f"m-msr: {completion.status} (after {completion.iterations:,} rounds)"),)
     skill_estimates = WorkerEstimates(skills=skills, weights=weights, status=status, signs=signs)

@@ -107,7 +107,11 @@ def judge_workers(
         if estimates.solution is None
         else OneCoinInference(evidence.crowd, estimates.skills, ~evidence.is_gold),
     )
-    return skill_estimates, (*undetermined_note(status), *orientation_note(evidence), *estimates.notes)
+    return skill_estimates, (
+        *undetermined_note(status, evidence.verdict.component),
+        *orientation_note(evidence),
+        *estimates.notes,
+    )
 
 
 def check_choices(

@@ -170,7 +170,8 @@ PRIOR_REPEAT_ANSWERS = 10.0  # pseudo-answers of the prior of s
 MAX_REPEAT_RATE = 0.995  # so that an independent answer is always possible
 PRIOR_GROUP_ANSWERS = 4.0  # pseudo-answers per column of a group's phi, distributed as in the pooled matrix
 PRIOR_NO_ANSWER = 0.2  # prior probability that a group has no hidden answer on a task
-PRIOR_NO_ANSWER_TASKS = 4.0  # pseudo-tasks per class, of which the share PRIOR_NO_ANSWER has no hidden answer
+# Pseudo-tasks per class, of which the share PRIOR_NO_ANSWER has no hidden answer; PRIOR_GROUP_ANSWERS more have one.
+PRIOR_NO_ANSWER_TASKS = 4.0
 MIN_PROBABILITY = 1e-9  # of an answer
 
 

@@ -235,7 +235,11 @@ class CentredEstimates:
     def notes(self) -> tuple[Note, ...]:
         """Notes on undetermined skills, prior skills, and the assumptions behind the signs."""
         known = () if self.priors is None else self.priors.notes
-        notes = (*undetermined_note(self.status), *known, *orientation_note(self.evidence))
+        notes = (
+            *undetermined_note(self.status, self.evidence.verdict.component),
+            *known,
+            *orientation_note(self.evidence),
+        )
         if self.centred is None or not self._sign_is_uncertain():
             return notes
         information = 1 / np.maximum(self.inference.noise(), 1e-12)

@@ -37,26 +37,35 @@ REMEDIES = {
 }
 
 
-def undetermined_note(status: IntArray) -> list[Note]:
+def undetermined_note(status: IntArray, component: IntArray) -> list[Note]:
     """Return a note on how many workers cannot be rated, why, and what to do; an empty list if all can be rated.
 
-    >>> undetermined_note(np.array([0, 1, 1]))[0].text
+    Args:
+        status: code of `quorate.skills.identification` for each worker.
+        component: number of the connected component of each worker; known labels may follow as a further worker.
+
+    >>> undetermined_note(np.array([0, 1, 1]), np.array([0, 1, 2]))[0].text
     '2 of 3 workers cannot be rated: they share no task with others. More answers to tasks of other workers make ...
     """
     counts = {code: int((status == code).sum()) for code in WHY_UNDETERMINED if code in status}
     if not counts:
         return []
-    reasons = ", ".join(f"{n:,} {IN_WORDS[code][n > 1]}" for code, n in counts.items())
+    in_words = dict(IN_WORDS)
+    n_two_sided = len(np.unique(component[: len(status)][status == BIPARTITE]))
+    if n_two_sided > 1:
+        several = f"form {n_two_sided:,} groups, each with two sides that share tasks only with each other"
+        in_words[BIPARTITE] = (several, several)
+    reasons = ", ".join(f"{n:,} {in_words[code][n > 1]}" for code, n in counts.items())
     n = sum(counts.values())
     if len(counts) == 1 and n == len(status):
         [code] = counts
         if n == 1:
             return [Note(UNDETERMINED, "The only worker cannot be rated: there are no other workers to compare with")]
-        text = f"None of the {n:,} workers can be rated: they {IN_WORDS[code][1]}"
+        text = f"None of the {n:,} workers can be rated: they {in_words[code][1]}"
         return [Note(UNDETERMINED, text + _remedy(counts))]
     if len(counts) == 1 and n > 1:
         [code] = counts
-        reasons = f"they {IN_WORDS[code][1]}"
+        reasons = f"they {in_words[code][1]}"
     text = f"{n:,} of {len(status):,} workers cannot be rated: {reasons}"
     return [Note(UNDETERMINED, text + _remedy(counts))]
 
