@@ -20,7 +20,7 @@ def crowd(n_classes: int = 3) -> Answers:
 
 def one_step(answers: Answers, name: str, start: Any, iterations: int = 0) -> module.Mace:
     way = inference_of(name, answers.n_classes)
-    return module._from_start(answers, module._places(answers), None, way, iterations, start)
+    return module._from_start(answers, module._answer_matrix(answers), None, way, iterations, start)
 
 
 def test_who_knows_half_the_time_is_right_three_times_in_four() -> None:

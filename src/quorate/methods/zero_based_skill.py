@@ -1,4 +1,4 @@
-"""Zero-based skill: vote, move each worker's weight toward its agreement with the vote, and repeat ever more slowly."""
+"""Zero-based skill: vote, move each worker's weight toward its agreement with the vote, and repeat in smaller steps."""
 
 import numpy as np
 
