@@ -31,7 +31,7 @@ def test_both_forms_hash_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = pa.array([f"{'é' * (k % 7)}{k}" for k in range(2000)] + [""]).slice(3)
     in_c = hash_ids(texts)
     monkeypatch.setattr(kernels, "native", None)
-    monkeypatch.setattr("quorate.blocks.sampling.AT_ONCE", 99)
+    monkeypatch.setattr("quorate.blocks.sampling.IDS_AT_ONCE", 99)
     assert np.array_equal(hash_ids(texts), in_c)
     assert hashed(np.array([0]), np.zeros(0, np.uint8)).tolist() == []
 

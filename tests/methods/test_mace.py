@@ -123,7 +123,7 @@ def test_classes_that_nobody_gave_a_task_need_no_step(with_gold: bool, monkeypat
     gold = np.where(np.arange(60) < 10, crowd.truth, -1) if with_gold else None
     fits = []
     for cells in (1 << 40, 0):
-        monkeypatch.setattr(module, "SPARSE", cells)
+        monkeypatch.setattr(module, "MAX_CELLS_PER_ANSWER", cells)
         fits.append(fit_mace(crowd.answers, gold, restarts=2, iterations=10))
     assert fits[1].posterior == pytest.approx(fits[0].posterior, abs=1e-9)
     assert fits[1].strategy == pytest.approx(fits[0].strategy, abs=1e-9)

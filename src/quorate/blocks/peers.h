@@ -1,6 +1,6 @@
-/* What intervals need of each task for many draws at once. Included once for every type of label, as passes.h is.
+/* Sums over pairs of answers for intervals, for many draws at once. Included once for every type of label, like passes.h.
  *
- * A row of the table: x of a worker, another number of it, f_1 .. f_M; z = e_label - f. A task weighs 1, or 1/(R - 1).
+ * A row of the table: x of a worker, another number, f_1 .. f_M; z = e_label - f. The weight of a task is 1 or 1/(R - 1).
  */
 
 /* a x_i x_j + b z_i·z_j of two answers. */
@@ -43,7 +43,7 @@ static void NAME(pulls)(const Span s, const LABEL *label, const double *table, c
     }
 }
 
-/* Add psi of each answer, with the sign of its task in each draw, to its worker; signs: tasks × draws, sums: workers × draws. */
+/* Add psi of each answer, times the sign of its task in each draw, to its worker; signs: tasks × draws, sums: workers × draws. */
 VECTORS static void NAME(turned)(const Span s, const LABEL *label, const double *psi, const int8_t *signs, double *sums, int64_t K)
 {
     (void)label;
@@ -56,7 +56,7 @@ VECTORS static void NAME(turned)(const Span s, const LABEL *label, const double 
 }
 
 /* out_i += sum_j (a x_i x_j + b z_i·z_j) v_j over the tasks that i and j share, for K draws: rows of v and out are workers.
- * By pairs of answers, or of large tasks by sums for each class. */
+ * From pairs of answers or, for large tasks, from sums for each class. */
 VECTORS static void NAME(peers)(const Span s, const LABEL *label, const double *table, const double *weights, const double *v,
                                 double *out, int M, int64_t K, int even, double *scratch)
 {
@@ -83,7 +83,7 @@ VECTORS static void NAME(peers)(const Span s, const LABEL *label, const double *
         memset(scratch, 0, (size_t)((M + 1) * K) * sizeof *scratch);
         for (int64_t a = from; a < to; a++) {
             const double *row = table + s.worker[a] * stride, *mine = v + s.worker[a] * K;
-            for (int c = 0; c <= M; c++) { /* the last is x */
+            for (int c = 0; c <= M; c++) { /* the last one is x */
                 const double z = c == M ? row[0] : (double)((int64_t)label[a] == c) - row[2 + c];
                 double *restrict sum = scratch + c * K;
                 for (int64_t k = 0; k < K; k++) sum[k] += z * mine[k];

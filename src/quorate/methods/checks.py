@@ -15,7 +15,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import coincidences, vote_sums
 from quorate.blocks.memory import memory_blocks
-from quorate.blocks.numpy_kernels import SPARSE, answers_of, by_row
+from quorate.blocks.numpy_kernels import MAX_CELLS_PER_ANSWER, answers_of, by_row
 from quorate.io.model_names import models_of
 from quorate.notes import CONTRADICTION, Note, unchecked_models
 from quorate.result import Result
@@ -123,7 +123,7 @@ def _votes_of_label(block: Block, label: IntArray) -> tuple[FloatArray, FloatArr
     """Count the votes for the label of each task, and for its class with the most votes."""
     n = block.n_tasks
     m = block.n_classes
-    if n * m <= SPARSE * int(block.per_task.sum()):
+    if n * m <= MAX_CELLS_PER_ANSWER * int(block.per_task.sum()):
         votes = vote_sums(block, np.ones(block.n_workers))
         agreeing = np.where(label >= 0, votes[np.arange(n), label], 0.0)
         return agreeing, by_row(np.maximum, votes)

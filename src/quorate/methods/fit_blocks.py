@@ -11,7 +11,7 @@ from quorate.answers import Answers, Counted, check_vote_size
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import OUT_OF_CORE_METHODS, Block, Blocks, Sums
 from quorate.blocks.kernels import add_chances
-from quorate.blocks.memory import PIECE, MemoryBlocks, blocks_of
+from quorate.blocks.memory import MAX_BLOCK_ANSWERS, MemoryBlocks, blocks_of
 from quorate.errors import UnknownMethodError
 from quorate.graph.components import identify
 from quorate.io.gold import known_classes
@@ -92,7 +92,7 @@ def aggregate_in_memory(method: str, answers: Answers, *, gold: Source = None, *
 
 def _fitted(blocks: Blocks, method: str, crowd: Counted | None, **options: Any) -> Fitted:
     """Fit a method, without the check whether the answers support a confidence."""
-    check_vote_size(min(blocks.n_tasks, PIECE), blocks.n_classes)  # tasks per block, at most
+    check_vote_size(min(blocks.n_tasks, MAX_BLOCK_ANSWERS), blocks.n_classes)  # a block has at most so many tasks
     if method == "quorate" and crowd is not None:
         options = _default_options(crowd, **options)
     return block_fit(method)(blocks, **options)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.backends.disk import BlockCrowdInfo, FileBlocks, PassingFolder, pack_blocks
+from quorate.backends.disk import BlockCrowdInfo, FileBlocks, TemporaryFolder, pack_blocks
 from quorate.backends.expressions import EngineTable
 from quorate.backends.group_column import read_groups
 from quorate.backends.output import (
@@ -170,7 +170,7 @@ def _write_labels(
                 put_spark_table(engine, frame, output_table)
             return KeptLabels(engine, stats, output_table, in_table=True, summed_chances=fitted.chances)
         batches = spark_label_batches(fitted.labelling, blocks, tally)
-        keeper = PassingFolder(engine_source.choice.where.temp)
+        keeper = TemporaryFolder(engine_source.choice.where.temp)
     else:
         batches = label_batches(fitted.labels(blocks), blocks, tally)
         keeper = blocks.folder

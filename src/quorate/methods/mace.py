@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.numpy_kernels import SPARSE
+from quorate.blocks.numpy_kernels import MAX_CELLS_PER_ANSWER
 from quorate.errors import check_positive, unknown
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
@@ -205,7 +205,7 @@ def _from_start(
     """Return the fit from one start. The E-step needs only the gains of votes; the rest is equal for all classes."""
     shape = (answers.n_tasks, answers.n_classes)
     label_counts = answer_matrix.sum(axis=0).reshape(-1, answers.n_classes)  # how often each worker gave each answer
-    cells = SparseScores.of(answers) if shape[0] * shape[1] > SPARSE * answers.n_answers else None
+    cells = SparseScores.of(answers) if shape[0] * shape[1] > MAX_CELLS_PER_ANSWER * answers.n_answers else None
     (bias_rate, knowledge), strategy = start
     for step in range(iterations + 1):
         by_bias = bias_rate[:, None] * strategy
