@@ -226,7 +226,7 @@ class Dies:
         self.inner, self.folder = inner, folder
 
     def __call__(self, *given: Any) -> Any:
-        name = getattr(self.inner, "step", None) or self.inner.sent.value[1].__name__
+        name = getattr(self.inner, "step", None) or self.inner.broadcast.value[1].__name__
         with suppress(FileExistsError):
             if name in MOMENTS:
                 (self.folder / name).touch(exist_ok=False)

@@ -88,11 +88,11 @@ class Engine:
         """Remove our tables from the engine, except the given ones."""
         stay = {table.op().name for table in but}
         for name in [name for name in self.held if name not in stay]:
-            kept = self.held.pop(name)
-            if kept is None:
+            table_kept = self.held.pop(name)
+            if table_kept is None:
                 drop_table(self.backend, name)
-            elif hasattr(kept, "release"):
-                kept.release()
+            elif hasattr(table_kept, "release"):
+                table_kept.release()
 
     def close(self) -> None:
         """Close a connection that was made here; those of the caller and of Spark, which may be shared, stay open."""
@@ -103,10 +103,10 @@ class Engine:
         """Copy a small table into the engine, and return it as a table there."""
         import ibis
 
-        ours: EngineTable = ibis.memtable(table)
-        self.backend.to_pyarrow(ours.count())  # the engine gets the table with the first query over it
-        self.held[ours.op().name] = ours
-        return self.backend.table(ours.op().name)
+        memory_table: EngineTable = ibis.memtable(table)
+        self.backend.to_pyarrow(memory_table.count())  # the engine gets the table with the first query over it
+        self.held[memory_table.op().name] = memory_table
+        return self.backend.table(memory_table.op().name)
 
     @contextmanager
     def running(self, stage: str) -> Iterator[None]:
@@ -194,14 +194,14 @@ def _without_jvm_messages() -> Iterator[None]:
         return
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")  # warnings about versions of pandas
     sys.stderr.flush()
-    kept = os.dup(2)
+    saved_stderr = os.dup(2)
     try:
         with open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved_stderr, 2)
+        os.close(saved_stderr)
 
 
 def _connect_url(url: str, where: EngineOptions) -> Engine:

@@ -109,10 +109,10 @@ class SparkBlocks:
     ) -> Sums:
         """Combine the sums of the partitions: in the driver or, if they are large, in the executors, a slice each."""
         n = self.rdd.getNumPartitions()
-        with self._sent(kernel, parameters) as sent:
+        with self._sent(kernel, parameters) as broadcast:
             if size * n <= MAX_COLLECTED_BYTES:
-                return combine(self.rdd.mapPartitionsWithIndex(Summing(sent)).collect())
-            cut = self.rdd.mapPartitionsWithIndex(Slices(Summing(sent), n)).groupByKey(n)
+                return combine(self.rdd.mapPartitionsWithIndex(Summing(broadcast)).collect())
+            cut = self.rdd.mapPartitionsWithIndex(Slices(Summing(broadcast), n)).groupByKey(n)
             parts = [
                 part for _, part in sorted(cut.mapValues(CombinedSlices(combine)).collect(), key=lambda part: part[0])
             ]
@@ -128,18 +128,20 @@ class SparkBlocks:
         return self._map(kernel, parameters, named=True)
 
     def _map(self, kernel: Callable[..., T], parameters: tuple[Any, ...], *, named: bool) -> Iterator[T]:
-        with self._sent(kernel, parameters) as sent:
-            yield from self.rdd.mapPartitionsWithIndex(OnEach(sent, named)).toLocalIterator(prefetchPartitions=True)
+        with self._sent(kernel, parameters) as broadcast:
+            yield from self.rdd.mapPartitionsWithIndex(OnEach(broadcast, named)).toLocalIterator(
+                prefetchPartitions=True
+            )
 
     @contextmanager
     def _sent(self, kernel: Callable[..., Any], parameters: tuple[Any, ...]) -> Iterator[Any]:
         """Send a kernel and its parameters to the executors, for one pass."""
-        sent = self.rdd.context.broadcast((self.reading, kernel, parameters))
+        broadcast = self.rdd.context.broadcast((self.reading, kernel, parameters))
         try:
             with self.engine.running(f"passing over the answers ({getattr(kernel, '__name__', 'known labels too')})"):
-                yield sent
+                yield broadcast
         finally:
-            sent.destroy()
+            broadcast.destroy()
 
     def sample(self, n_answers: int) -> Sampled:
         """Return the tasks with the smallest hashes, as in memory; cached."""
@@ -169,8 +171,8 @@ class SparkBlocks:
         """Return the root of each worker and of its copy; see `Blocks.joined`."""
         parent = np.arange(2 * self.n_workers, dtype=np.int32)
         all_nodes = parent.copy()
-        with self._sent(joined_in, (self.n_workers, is_kept)) as sent:
-            for (roots_of_part,) in self.rdd.mapPartitionsWithIndex(Summing(sent)).toLocalIterator():
+        with self._sent(joined_in, (self.n_workers, is_kept)) as broadcast:
+            for (roots_of_part,) in self.rdd.mapPartitionsWithIndex(Summing(broadcast)).toLocalIterator():
                 unite(parent, all_nodes, roots_of_part)
         return parent
 
@@ -254,7 +256,7 @@ def pack_blocks_in_spark(
     with engine.running("listing workers and classes"):
         rows = list_workers_and_classes(frame, n_rows, reading)
     with engine.running("packing"):
-        rdd, sent = pack_in_spark(frame, rows, reading, gold)
+        rdd, broadcast = pack_in_spark(frame, rows, reading, gold)
         rdd = rdd.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             row_totals: list[RowTotals] = rdd.filter(_is_row_totals).collect()
@@ -270,7 +272,7 @@ def pack_blocks_in_spark(
             how = PieceReading(
                 len(rows.worker_names), len(classes), first, code, known, symbols, totals.abstained is not None
             )
-            blocks = SparkBlocks(crowd_info_of(totals, rows, classes, engine.name), how, rdd, engine, kind, sent)
+            blocks = SparkBlocks(crowd_info_of(totals, rows, classes, engine.name), how, rdd, engine, kind, broadcast)
             (per_worker,) = blocks.sum(count_answers)
         except BaseException:
             rdd.unpersist()
@@ -379,13 +381,13 @@ def label_frame(labelling: Labelling, blocks: SparkBlocks) -> Iterator[Any]:
     schema = from_arrow_schema(empty_labels.schema)
     session = SparkSession(context).newSession()  # a session with its own settings
     session.conf.set(BATCH_ROWS, "1")  # a row is the stream of a whole block
-    sent = context.broadcast((blocks.reading, _written_as_stream, (labelling, classes)))
+    broadcast = context.broadcast((blocks.reading, _written_as_stream, (labelling, classes)))
     try:
-        streams = blocks.rdd.mapPartitionsWithIndex(OnEach(sent, named=True))
+        streams = blocks.rdd.mapPartitionsWithIndex(OnEach(broadcast, named=True))
         frame = session.createDataFrame(streams, "stream binary", verifySchema=False)
         yield frame.mapInArrow(_opened, schema)
     finally:
-        sent.destroy()
+        broadcast.destroy()
 
 
 def _written_as_stream(block: Block, names: pa.Array, labelling: Labelling, classes: pa.Array) -> tuple[bytearray]:

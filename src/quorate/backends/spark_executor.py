@@ -56,11 +56,11 @@ class PieceReading:
 class Summing:
     """The sums of a kernel over a partition."""
 
-    sent: Any  # a Spark broadcast: how to read pieces, the kernel, its parameters
+    broadcast: Any  # a Spark broadcast: how to read pieces, the kernel, its parameters
 
     def __call__(self, index: int, pieces: Iterator[Piece | RowTotals]) -> Iterator[Sums]:
         """Yield the sums over the blocks of a partition."""
-        reading, kernel, parameters = self.sent.value
+        reading, kernel, parameters = self.broadcast.value
         blocks = (block for block, _ in reading.blocks(index, pieces))
         first = next(blocks, None)
         yield kernel(_chained(reading.empty() if first is None else first, blocks), *parameters)
@@ -70,12 +70,12 @@ class Summing:
 class OnEach:
     """The values of a function of a block, or of a block and its task ids, for every block of a partition."""
 
-    sent: Any
+    broadcast: Any
     named: bool
 
     def __call__(self, index: int, pieces: Iterator[Piece | RowTotals]) -> Iterator[Any]:
         """Yield the value for every block of a partition."""
-        reading, kernel, parameters = self.sent.value
+        reading, kernel, parameters = self.broadcast.value
         for block, piece in reading.blocks(index, pieces):
             yield kernel(block, *((from_stream(piece.names),) if self.named else ()), *parameters)
 
@@ -163,8 +163,8 @@ def tasks_up_to_hash(block: Block, names: pa.Array, until: np.uint64) -> tuple[B
     >>> tasks_up_to_hash(block, pa.array([7, 8]), least)[0].n_tasks
     1
     """
-    kept = hash_ids(names) <= until
-    return block.only(kept), names.filter(from_numpy(kept))
+    is_sampled = hash_ids(names) <= until
+    return block.only(is_sampled), names.filter(from_numpy(is_sampled))
 
 
 def tasks_with_gold(block: Block, names: pa.Array) -> tuple[Block, pa.Array]:

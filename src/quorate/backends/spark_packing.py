@@ -274,12 +274,12 @@ def from_stream(data: bytes) -> pa.Array:
 class OnExecutor:
     """A step of packing that reads its `Packing` from a broadcast on the executor."""
 
-    sent: Any  # a Spark broadcast of a Packing
+    broadcast: Any  # a Spark broadcast of a Packing
     step: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the result of the step on the rows of a partition."""
-        packed: Iterator[pa.RecordBatch] = getattr(self.sent.value, self.step)(batches)
+        packed: Iterator[pa.RecordBatch] = getattr(self.broadcast.value, self.step)(batches)
         return packed
 
 
@@ -303,14 +303,14 @@ def pack_in_spark(frame: Any, rows: PartitionedRows, reading: ReadOptions, gold:
     session = frame.sparkSession
     n = partitions_for(rows.n_rows, len(rows.worker_names), session.sparkContext.defaultParallelism)
     packing = Packing(rows, reading, gold, _keys(session, n), bits_for(-(-rows.n_rows // n)))
-    sent = session.sparkContext.broadcast(packing)
+    broadcast = session.sparkContext.broadcast(packing)
     field_of = {field.name: field for field in frame.schema.fields}
     fields = [StructField("key", LongType()), field_of["task"], StructField("w", IntegerType())]
     fields += [StructField("c", IntegerType()), *([field_of["order"]] if "order" in field_of else [])]
-    numbered = frame.mapInArrow(OnExecutor(sent, "numbered"), StructType(fields))
+    numbered = frame.mapInArrow(OnExecutor(broadcast, "numbered"), StructType(fields))
     together = numbered.repartition(n, "key")
-    packed = together.mapInArrow(OnExecutor(sent, "packed"), StructType([StructField("piece", BinaryType())]))
-    return packed.rdd.map(_loaded), sent
+    packed = together.mapInArrow(OnExecutor(broadcast, "packed"), StructType([StructField("piece", BinaryType())]))
+    return packed.rdd.map(_loaded), broadcast
 
 
 def _loaded(row: Any) -> Piece | RowTotals:

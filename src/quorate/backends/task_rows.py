@@ -139,11 +139,11 @@ def resolve_task_rows(
             np.cumsum(first) - 1, resolved.worker, resolved.label, resolved.n_repeats, resolved.n_conflicting
         )
     if rows.n_abstentions:
-        kept = _resolved_abstentions(
+        abstentions_left = _resolved_abstentions(
             *abstained, resolved, (len(names), len(rows.worker_names)), "order" in table.column_names
         )
-        totals.count_abstentions(kept.worker)
-    return TaskRows(names, resolved, symbol, kept if rows.n_abstentions else None)
+        totals.count_abstentions(abstentions_left.worker)
+    return TaskRows(names, resolved, symbol, abstentions_left if rows.n_abstentions else None)
 
 
 def _numbered(

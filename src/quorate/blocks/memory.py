@@ -139,10 +139,10 @@ class MemoryBlocks:
 
         block = self.all_tasks
         ids = pa.nulls(block.n_tasks) if self.task_ids is None else self.task_ids
-        kept = None if self.task_ids is None else first_tasks_by_hash(ids, block.per_task, n_answers)
-        if kept is not None:
-            block = block.only(kept)
-            ids = take(ids, np.flatnonzero(kept))
+        is_sampled = None if self.task_ids is None else first_tasks_by_hash(ids, block.per_task, n_answers)
+        if is_sampled is not None:
+            block = block.only(is_sampled)
+            ids = take(ids, np.flatnonzero(is_sampled))
         symbols = symbols_in(block, self.class_of_symbol)
         return Sampled(replace(answers_in(block), task_names=ids, answer_symbols=symbols), block.gold)
 

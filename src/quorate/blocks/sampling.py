@@ -118,44 +118,44 @@ def folds_of_divisions(answers: Answers, n: int, n_divisions: int) -> IntArray:
     return np.stack([folds_by_id(answers, n, division) for division in range(n_divisions)])
 
 
-def choose_tasks(answers: Answers, enough: int) -> BoolArray | None:
-    """Return a mask of the tasks with the smallest hashes, at most `enough` answers in total; None for all tasks.
+def choose_tasks(answers: Answers, max_answers: int) -> BoolArray | None:
+    """Return a mask of the tasks with the smallest hashes, at most `max_answers` answers in total; None for all tasks.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(1000, 10, 3, seed=0).answers
     >>> choose_tasks(answers, 3000) is None, int(choose_tasks(answers, 600).sum())
     (True, 200)
     """
-    return first_tasks_by_hash(answers.task_names, answers.per_task, enough)
+    return first_tasks_by_hash(answers.task_names, answers.per_task, max_answers)
 
 
-def first_tasks_by_hash(task_names: pa.Array, per_task: IntArray, enough: int) -> BoolArray | None:
+def first_tasks_by_hash(task_names: pa.Array, per_task: IntArray, max_answers: int) -> BoolArray | None:
     """Return the mask of `choose_tasks`, from the names and the numbers of answers of the tasks.
 
     >>> first_tasks_by_hash(pa.array(["a", "b"]), np.array([2, 2]), 3).tolist()
     [True, False]
     """
     n_answers = int(per_task.sum())
-    if n_answers <= enough:
+    if n_answers <= max_answers:
         return None
     hashes = hash_ids(task_names)
-    few = np.flatnonzero(hashes <= hash_below(expected_share(n_answers, enough)))
-    if per_task[few].sum() < enough:  # by chance, if few tasks are sampled
-        few = np.arange(len(per_task))
-    order = few[order_by_hash(hashes[few])]
-    fits = np.cumsum(per_task[order]) <= enough
-    kept = np.zeros(len(per_task), dtype=bool)
-    kept[order[fits]] = True
-    return kept
+    candidates = np.flatnonzero(hashes <= hash_below(expected_share(n_answers, max_answers)))
+    if per_task[candidates].sum() < max_answers:  # by chance, if few tasks are sampled
+        candidates = np.arange(len(per_task))
+    order = candidates[order_by_hash(hashes[candidates])]
+    fits = np.cumsum(per_task[order]) <= max_answers
+    is_chosen = np.zeros(len(per_task), dtype=bool)
+    is_chosen[order[fits]] = True
+    return is_chosen
 
 
-def expected_share(n_answers: int, enough: int) -> float:
-    """Return a share of the tasks that has more than `enough` answers, except by chance if few tasks are sampled.
+def expected_share(n_answers: int, max_answers: int) -> float:
+    """Return a share of the tasks that has more than `max_answers` answers, except by chance if few tasks are sampled.
 
     >>> round(expected_share(1000, 100), 3)
     0.121
     """
-    return 1.2 * enough / max(n_answers, 1) + 0.001
+    return 1.2 * max_answers / max(n_answers, 1) + 0.001
 
 
 def hash_below(share: float) -> np.uint64:
@@ -167,35 +167,35 @@ def hash_below(share: float) -> np.uint64:
     return np.uint64(share * float(2**64 - 2**12)) if share < 1 else np.uint64(2**64 - 1)
 
 
-def trim_sample(sample: Sampled, enough: int) -> Sampled:
+def trim_sample(sample: Sampled, max_answers: int) -> Sampled:
     """Return the tasks of a sample that `choose_tasks` keeps, so that every backend has the same sample.
 
     Args:
-        sample: the tasks with the smallest hashes, with at least `enough` answers if there are as many.
-        enough: maximum number of answers.
+        sample: the tasks with the smallest hashes, with at least `max_answers` answers if there are as many.
+        max_answers: maximum number of answers.
     """
-    kept = choose_tasks(sample.answers, enough)
-    if kept is None:
+    is_chosen = choose_tasks(sample.answers, max_answers)
+    if is_chosen is None:
         return sample
-    return Sampled(sample.answers.only(kept), None if sample.gold is None else sample.gold[kept])
+    return Sampled(sample.answers.only(is_chosen), None if sample.gold is None else sample.gold[is_chosen])
 
 
-def sampled(answers: Answered, enough: int) -> Answers:
-    """Return the answers to a sample of tasks, at most `enough`; all, if there are no more. Cached with the answers.
+def sampled(answers: Answered, max_answers: int) -> Answers:
+    """Return the answers to a sample of tasks, at most `max_answers`; all, if there are no more. Cached with them.
 
     >>> import quorate
     >>> sampled(quorate.simulate.crowd(1000, 10, 3, seed=0).answers, 600).n_answers
     600
     """
     if not isinstance(answers, Answers):
-        return sampled(answers.sample(enough).answers, enough)
+        return sampled(answers.sample(max_answers).answers, max_answers)
     samples: dict[int, Answers] = answers.__dict__.setdefault("_samples", {})
-    if enough not in samples:
-        kept = choose_tasks(answers, enough)
+    if max_answers not in samples:
+        kept = choose_tasks(answers, max_answers)
         if kept is None:
             return answers
-        samples[enough] = answers.only(kept)
-    return samples[enough]
+        samples[max_answers] = answers.only(kept)
+    return samples[max_answers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,8 +253,8 @@ def sample_for_pair_tests(answers: Answers) -> TaskSample | None:
     return sample_of_tasks(answers, MAX_PAIR_TEST_ANSWERS)
 
 
-def sample_of_tasks(answers: Answers, enough: int) -> TaskSample | None:
-    """Return a sample of tasks with at most `enough` answers; None if there are no more answers.
+def sample_of_tasks(answers: Answers, max_answers: int) -> TaskSample | None:
+    """Return a sample of tasks with at most `max_answers` answers; None if there are no more answers.
 
     The sample is cached with the answers, so that the tests of one command share it.
 
@@ -262,13 +262,13 @@ def sample_of_tasks(answers: Answers, enough: int) -> TaskSample | None:
     >>> sample_of_tasks(quorate.simulate.crowd(1000, 10, 3, seed=0).answers, 600).answers.n_tasks
     200
     """
-    kept: dict[int, TaskSample] = answers.__dict__.setdefault("_task_samples", {})
-    if enough not in kept:
-        is_chosen = choose_tasks(answers, enough)
+    samples: dict[int, TaskSample] = answers.__dict__.setdefault("_task_samples", {})
+    if max_answers not in samples:
+        is_chosen = choose_tasks(answers, max_answers)
         if is_chosen is None:
             return None
-        kept[enough] = TaskSample(answers.only(is_chosen), is_chosen, answers.n_answers)
-    return kept[enough]
+        samples[max_answers] = TaskSample(answers.only(is_chosen), is_chosen, answers.n_answers)
+    return samples[max_answers]
 
 
 def active_workers(answers: Answers) -> tuple[Answers, BoolArray]:

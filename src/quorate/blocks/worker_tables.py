@@ -10,7 +10,7 @@ from quorate.blocks import kernels
 
 
 def matrix_moments(counts: FloatArray, pooled: FloatArray, min_column: float) -> tuple[float, float]:
-    """Return how much more alike two answers of one worker to one class are than by the pooled matrix, and the maximum.
+    """Return how much more often two answers of one worker to one class agree than by pooling, and the maximum.
 
     With n the expected answers in a column of a worker, both are sums over the columns with n above ``min_column``: of
     1/(n - 1) times sum K² - n - n(n-1) sum P², and of 1/(n - 1) times n(n-1) (1 - sum P²).

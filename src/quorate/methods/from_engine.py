@@ -1,4 +1,4 @@
-"""aggregate over an engine: read the answers into memory where they are few, else pack them into blocks and fit."""
+"""aggregate over an engine: read the answers into memory if they are few, else pack them into blocks and fit."""
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -97,13 +97,13 @@ def aggregate_source(
     if chosen == "quorate":
         options = {"judges": engine_source.reading.judges, "group": read_groups(engine_source), **options}
     fitted = replace(fit_blocks(blocks, chosen, crowd_info, **options), costs=cost_matrix)
-    kept = _write_labels(engine_source, fitted, blocks, output, output_table)
+    labels = _write_labels(engine_source, fitted, blocks, output, output_table)
     return Result(
         method=chosen,
         info=BlockCrowdInfo(
             **{field.name: getattr(crowd_info, field.name) for field in fields(crowd_info)}, blocks=blocks
         ),
-        label_source=kept,
+        label_source=labels,
         skill_estimates=fitted.skill_estimates,
         identifiability=fitted.identifiability,
         fitted_confusion=fitted.fitted_confusion,
@@ -212,7 +212,7 @@ def aggregate(
     costs: Source = None,
     **options: Any,
 ) -> Result:
-    """Turn answers that an engine holds into labels and skills.
+    """Turn answers in an engine into labels and skills.
 
     Up to 20 million answers (or as many as fit in ``memory``) are read into memory, and every method runs as in
     `quorate.aggregate`. More answers are streamed into blocks on disk; then only the methods that are sums over tasks

@@ -213,8 +213,8 @@ def _newton(
         if not falls.any():
             return value + step
         step[falls] /= 2
-    moved: FloatArray = value + np.where(falls, 0.0, step)
-    return moved
+    new_value: FloatArray = value + np.where(falls, 0.0, step)
+    return new_value
 
 
 def _softplus(x: FloatArray) -> FloatArray:

@@ -74,9 +74,9 @@ def m_msr(
     evidence = gather(answers)
     verdict = evidence.verdict
     status = statuses(evidence)
-    counted = count_pairs(answers, "m-msr")
+    all_pairs = count_pairs(answers, "m-msr")
     # A component without an odd cycle determines no skills; its pairs are left out.
-    pairs = counted.among(verdict.determined[counted.i])
+    pairs = all_pairs.among(verdict.determined[all_pairs.i])
     correlation = correlations(pairs, answers.n_classes)
     completion = complete(
         pairs.i,
@@ -156,8 +156,8 @@ def complete(
     x = np.sqrt(row * column)
     total = np.zeros(n)
     status = CAPPED
-    least = np.inf
-    least_before = np.inf
+    smallest_change = np.inf
+    smallest_before = np.inf
     iterations = 0
     while iterations < max_iterations:
         column = _update(target, source, value, row, column, drop)
@@ -170,15 +170,15 @@ def complete(
         if change <= tolerance:
             status = CONVERGED
             break
-        least = min(least, change)
+        smallest_change = min(smallest_change, change)
         total = total + x
         if iterations % CYCLE_WINDOW == 0:
-            if least > 0.99 * least_before:
+            if smallest_change > 0.99 * smallest_before:
                 status = CYCLING
                 x = total / CYCLE_WINDOW
                 break
-            least_before = least
-            least = np.inf
+            smallest_before = smallest_change
+            smallest_change = np.inf
             total = np.zeros(n)
     has_peer = np.bincount(target, x[source] > MIN_SIZE, n) > 0
     return TrimmedCompletion(np.where(has_peer, x, np.nan), iterations, status)

@@ -173,20 +173,20 @@ class SeveralLabels(Result):
         )
 
     def _confidence_lines(self) -> list[str]:
-        sure = self.vote.confidence_stats()
+        stats = self.vote.confidence_stats()
         basis = self.confidence_basis
         per_task = (
             float(self._is_given[~self._is_unanswered].sum(axis=1).mean()) if not self._is_unanswered.all() else 0.0
         )
         ends = unanswered_lines(int(self._is_unanswered.sum()))
-        if sure.mean is None:
+        if stats.mean is None:
             return [f"{per_task:.2f} labels per task.", *ends]
         doubtful = int((self.label_confidence < SURE).sum())
         have = "has" if doubtful == 1 else "have"
         below = f"{count(doubtful, 'task')} {have} a label below {SURE:.0%} confidence"
         if basis is None:
             return [f"{per_task:.2f} labels per task; {below}.", *ends]
-        return [*basis.lines(sure.mean, self.info.n_tasks, below), f"{per_task:.2f} labels per task.", *ends]
+        return [*basis.lines(stats.mean, self.info.n_tasks, below), f"{per_task:.2f} labels per task.", *ends]
 
 
 def _lists(start: IntArray, values: pa.Array, is_null: BoolArray) -> pa.Array:

@@ -140,9 +140,9 @@ def _tensor_components(
         v = _unit_rows(rng.uniform(-0.5, 0.5, (starts, n)))
         for _ in range(power_steps):
             v = _unit_rows(_apply_twice(tensor, v))
-        reached = (_apply_twice(tensor, v) * v).sum(axis=1)
-        best = int(reached.argmax())
-        values[h] = reached[best]
+        eigenvalues = (_apply_twice(tensor, v) * v).sum(axis=1)
+        best = int(eigenvalues.argmax())
+        values[h] = eigenvalues[best]
         vectors[h] = v[best]
         tensor = tensor - values[h] * np.einsum("p,q,r->pqr", v[best], v[best], v[best])
     return values, vectors

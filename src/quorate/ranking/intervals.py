@@ -178,8 +178,8 @@ def _sandwich(rows: _Rows, joint: JointInformation, cells: ComparisonCells, fit:
         scaled = gain.multiply(joint.prior_precision) if sparse.issparse(gain) else gain * joint.prior_precision
         judge_prior = _dense(scaled @ gain.T)
     small_sample = rows.n_clusters / max(rows.n_clusters - 1, 1) * rows.weight / max(rows.weight - used, 1.0)
-    middle = meat * small_sample + np.diag(prior) + judge_prior
-    covariance = bread @ middle @ bread
+    middle_matrix = meat * small_sample + np.diag(prior) + judge_prior
+    covariance = bread @ middle_matrix @ bread
     wider = np.sqrt(np.maximum(1.0, np.diag(bread) / np.diag(covariance)))
     covariance = covariance * np.outer(wider, wider)
     effect_error = np.sqrt(np.diag(covariance)[n:])

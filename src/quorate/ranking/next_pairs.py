@@ -109,10 +109,10 @@ def _links_between_parts(strength: FloatArray, part: IntArray) -> list[tuple[int
     n_parts = int(part.max()) + 1
     if n_parts == 1:
         return []
-    middle = []
+    median_item = []
     for number in range(n_parts):
         members = np.flatnonzero(part == number)
         ordered = members[np.argsort(strength[members], kind="stable")]
-        middle.append(int(ordered[len(ordered) // 2]))
+        median_item.append(int(ordered[len(ordered) // 2]))
     largest = int(np.bincount(part).argmax())
-    return [(middle[largest], middle[number]) for number in range(n_parts) if number != largest]
+    return [(median_item[largest], median_item[number]) for number in range(n_parts) if number != largest]

@@ -242,10 +242,10 @@ class Ranking(Shown):
                 raise UnknownNameError(
                     f"There is no judge {shown(judge)}. The judges are {listing(self.comparisons.judges)}"
                 )
-            place = self.comparisons.judges.index(judge)
-            skill = float(parameters.skill[place])
-            side += float(parameters.side_bias[place])
-            log_tie = float(parameters.log_tie[place])
+            judge_code = self.comparisons.judges.index(judge)
+            skill = float(parameters.skill[judge_code])
+            side += float(parameters.side_bias[judge_code])
+            log_tie = float(parameters.log_tie[judge_code])
         eta = np.array([skill * (self.strengths[i] - self.strengths[j]) + side])
         mean, tie = outcome_moments(eta, np.array([log_tie]) if self.cells.has_ties else None)
         undecided = float(tie[0])

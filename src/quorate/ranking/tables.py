@@ -61,7 +61,7 @@ def items_table(
     status = np.where(is_alone, "alone", status)
     order = np.lexsort((ranks.rank, connected.part))
     columns = {
-        "item": from_strings([comparisons.items[place] for place in order]),
+        "item": from_strings([comparisons.items[code] for code in order]),
         "rank": ranks.rank[order],
         "strength": centre[order],
         "low": from_numpy((centre - z * error)[order], mask=open_below[order]),
@@ -174,7 +174,10 @@ def judges_table(
     side_error = np.sqrt(uncertainty.side_error**2 + (common_error**2 if n_judges == 1 else 0.0))
     no_skill = np.full(n_judges, not estimated)
     no_side = np.full(n_judges, not has_position)
-    status = [_judge_status(estimated, low[place], high[place], counts.comparisons[place]) for place in range(n_judges)]
+    status = [
+        _judge_status(estimated, low[judge_code], high[judge_code], counts.comparisons[judge_code])
+        for judge_code in range(n_judges)
+    ]
     is_swapped = counts.swap_pairs > 0
     columns = {
         "judge": from_strings(list(comparisons.judges)),
@@ -290,8 +293,8 @@ def pairs_table(
     misfit = np.where(is_low_stronger, pairs.misfit, -pairs.misfit)
     order = np.lexsort((y, x, -strength[y], -strength[x]))
     columns = {
-        "item_x": from_strings([comparisons.items[place] for place in x[order]]),
-        "item_y": from_strings([comparisons.items[place] for place in y[order]]),
+        "item_x": from_strings([comparisons.items[item] for item in x[order]]),
+        "item_y": from_strings([comparisons.items[item] for item in y[order]]),
         "comparisons": _counts(pairs.comparisons[order]),
         "wins_x": _counts(np.where(is_low_stronger, wins_low, wins_high)[order]),
         "ties": _counts(pairs.ties[order]),

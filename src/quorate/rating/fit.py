@@ -114,9 +114,9 @@ def _next_state(
         if np.isfinite(gamma).all():
             for (older, older_change), coefficient in zip(history[:-1], gamma, strict=True):
                 step = step - coefficient * (before - older + relaxation * (change - older_change))
-        moved = float(np.abs(step - before)[:n].max())
-        if moved > MAX_STEP:
-            step = before + (step - before) * (MAX_STEP / moved)
+        largest = float(np.abs(step - before)[:n].max())
+        if largest > MAX_STEP:
+            step = before + (step - before) * (MAX_STEP / largest)
     accelerated = image.with_vector(step)
     if accelerated is not None:
         return accelerated

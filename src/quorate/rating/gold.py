@@ -192,11 +192,11 @@ def _grid(
             line_covariance = np.asarray(np.linalg.inv(precision), np.float64)
             shift = projected @ residual
             line = line_covariance @ shift
-            left = inverse @ (residual - x.T @ line)
+            solved = inverse @ (residual - x.T @ line)
             log_determinant = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(precision)[1]
             fitted = residual @ inverse @ residual - shift @ line
             scores.append(-0.5 * (fitted + log_determinant) - RESIDUAL_PENALTY * (effect > 0))
-            points.append(_Point(0.0, float(shared), float(effect), line, line_covariance, inverse, projected, left))
+            points.append(_Point(0.0, float(shared), float(effect), line, line_covariance, inverse, projected, solved))
     weight = special.softmax(scores)
     used = np.flatnonzero(weight > MIN_GRID_WEIGHT)
     weight = weight / weight[used].sum()
@@ -226,14 +226,14 @@ def predict_gold(
     own_square = np.asarray(features.multiply(features).sum(axis=1)).ravel()
     panel = slope**2 * variance[block.tasks]
     offset = np.zeros((len(points), len(task_mean)))
-    spread = np.zeros((len(points), len(task_mean)))
+    point_variance = np.zeros((len(points), len(task_mean)))
     weight = np.array([point.weight for point in points])
     for k, point in enumerate(points):
         cross = point.effect * reference * near
         offset[k] = point.line @ design + cross @ point.residual
         of_line = design - point.projected @ cross.T
-        spread[k] = np.einsum("it,ij,jt->t", of_line, point.line_covariance, of_line) + panel + point.shared
-        spread[k] += point.effect * reference * own_square - np.einsum("ij,ij->i", cross @ point.inverse, cross)
+        point_variance[k] = np.einsum("it,ij,jt->t", of_line, point.line_covariance, of_line) + panel + point.shared
+        point_variance[k] += point.effect * reference * own_square - np.einsum("ij,ij->i", cross @ point.inverse, cross)
     average = weight @ offset
     between = weight @ (offset - average) ** 2
-    return level + slope * design[1] + average, np.maximum(weight @ spread + between, TINY)
+    return level + slope * design[1] + average, np.maximum(weight @ point_variance + between, TINY)
