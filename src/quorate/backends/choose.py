@@ -15,7 +15,7 @@ REMOTE = ("abfs", "abfss", "az", "file", "gcs", "gs", "hdfs", "hf", "http", "htt
 # The first bytes of a database file, their position in the file, and the engine.
 MAGIC = ((b"DUCK", 8, "duckdb"), (b"SQLite format 3\x00", 0, "sqlite"))
 # Bytes of memory per byte of a file at the peak of the default method: an answer takes about 200 bytes in memory (`make
-# bench`), about 20 in text and about 5 in Parquet. If this is too much, DuckDB reads the file, and counts first.
+# bench`), about 20 in text and about 5 in Parquet. After an overestimate DuckDB reads the file, and counts first.
 MEMORY_PER_FILE_BYTE = {"parquet": 40, "csv": 10, "tsv": 10, "jsonl": 10}
 
 

@@ -24,7 +24,7 @@ class EngineOptions:
     connect: str | None = field(default=None, repr=False)  # an ibis connection string, for any other engine
     table: str | None = None  # instead of files; database.name if it is not in the default one
     order: str | None = None  # the column that decides which of two answers came first
-    most: int | None = None  # maximum number of answers read into memory; 20 million or what `memory` holds
+    most: int | None = None  # maximum number of answers read into memory; by default 20 million or what `memory` holds
 
     def __post_init__(self) -> None:
         if self.connect is not None:

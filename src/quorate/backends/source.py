@@ -51,7 +51,7 @@ MEANINGFUL = (
     *("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group", "judges"),
     *("abstain", "map"),
 )
-# The dialect of CSV of the reader in memory; DuckDB would guess it from the first rows, and take 'yes' for yes.
+# The dialect of CSV of the reader in memory; DuckDB would guess it from the first rows, and remove single quotes.
 DIALECT: dict[str, Any] = {
     "header": True,
     "all_varchar": True,

@@ -109,7 +109,7 @@ class SparkBlocks:
     ) -> Sums:
         """Combine the sums of the partitions: in the driver or, if they are large, in the executors, a slice each."""
         n = self.rdd.getNumPartitions()
-        with self._sent(kernel, parameters) as broadcast:
+        with self._broadcast(kernel, parameters) as broadcast:
             if size * n <= MAX_COLLECTED_BYTES:
                 return combine(self.rdd.mapPartitionsWithIndex(Summing(broadcast)).collect())
             cut = self.rdd.mapPartitionsWithIndex(Slices(Summing(broadcast), n)).groupByKey(n)
@@ -128,13 +128,13 @@ class SparkBlocks:
         return self._map(kernel, parameters, named=True)
 
     def _map(self, kernel: Callable[..., T], parameters: tuple[Any, ...], *, named: bool) -> Iterator[T]:
-        with self._sent(kernel, parameters) as broadcast:
+        with self._broadcast(kernel, parameters) as broadcast:
             yield from self.rdd.mapPartitionsWithIndex(OnEach(broadcast, named)).toLocalIterator(
                 prefetchPartitions=True
             )
 
     @contextmanager
-    def _sent(self, kernel: Callable[..., Any], parameters: tuple[Any, ...]) -> Iterator[Any]:
+    def _broadcast(self, kernel: Callable[..., Any], parameters: tuple[Any, ...]) -> Iterator[Any]:
         """Send a kernel and its parameters to the executors, for one pass."""
         broadcast = self.rdd.context.broadcast((self.reading, kernel, parameters))
         try:
@@ -171,7 +171,7 @@ class SparkBlocks:
         """Return the root of each worker and of its copy; see `Blocks.joined`."""
         parent = np.arange(2 * self.n_workers, dtype=np.int32)
         all_nodes = parent.copy()
-        with self._sent(joined_in, (self.n_workers, is_kept)) as broadcast:
+        with self._broadcast(joined_in, (self.n_workers, is_kept)) as broadcast:
             for (roots_of_part,) in self.rdd.mapPartitionsWithIndex(Summing(broadcast)).toLocalIterator():
                 unite(parent, all_nodes, roots_of_part)
         return parent

@@ -14,7 +14,7 @@ from quorate.blocks.kernels import joined_workers
 from quorate.blocks.memory import answers_in, memory_blocks, symbols_in
 from quorate.blocks.numpy_kernels import unite
 
-TIE_BREAK = 1e-6  # weight of a vote of all workers of a task; it decides ties within a group
+TIE_BREAK = 1e-6  # weight of the votes of all workers of a task, which decide ties within a group
 T = TypeVar("T")
 
 

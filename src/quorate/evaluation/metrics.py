@@ -218,7 +218,7 @@ def log_loss(result: Result, truth: Source) -> float:
 
 @check_arguments
 def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float:
-    """Return the expected calibration error: mean |confidence - share right| over even bins of confidence.
+    """Return the expected calibration error: |confidence - share right| in even bins, averaged over tasks.
 
     NaN if no confidence is stated.
 

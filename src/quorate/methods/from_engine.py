@@ -216,7 +216,7 @@ def aggregate(
 
     Up to 20 million answers (or as many as fit in ``memory``) are read into memory, and every method runs as in
     `quorate.aggregate`. More answers are streamed into blocks on disk; then only the methods that are sums over tasks
-    run: ``quorate``, ``rank-one``, ``majority``, ``iwmv``, ``one-coin`` and ``dawid-skene``.
+    run: ``quorate``, ``rank-one``, ``rank-one-centred``, ``majority``, ``iwmv``, ``one-coin`` and ``dawid-skene``.
 
     Args:
         source: a path or a pattern, the URL of an engine, a database file, an ibis table, or a table in memory; None

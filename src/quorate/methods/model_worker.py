@@ -210,7 +210,7 @@ class DoubtfulAgreement:
 
 
 def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement | None:
-    """Compare a model with the crowd on doubtful tasks; None if too few tasks are clear or doubtful.
+    """Compare a model with the crowd on doubtful tasks; None without skills, or with few clear or doubtful tasks.
 
     Args:
         answers: of the workers alone.

@@ -170,7 +170,7 @@ class Direction:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the total is larger than half a vote and than its standard error.
+        """Whether the absolute total is larger than half a vote and than its standard error.
 
         Two judges with opposite evidence sum to zero; with half a vote or less, one judge would decide the sign.
         """

@@ -150,7 +150,7 @@ class RankingOptions:
         source: path of the file, for reports.
 
     Raises:
-        OptionError: an option makes no sense.
+        OptionError: an option has an invalid value.
     """
 
     baseline: str | None = None
