@@ -267,16 +267,16 @@ def answer_pulls(
     return psi
 
 
-def turned_sums(block: Block, psi: FloatArray, signs: NDArray[np.int8], sums: FloatArray) -> None:
+def signed_sums(block: Block, psi: FloatArray, signs: NDArray[np.int8], sums: FloatArray) -> None:
     """Add psi of each answer, times the sign of its task in each draw, to its worker's row of `sums` (workers, draws).
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> sums = np.zeros((2, 1))
-    >>> turned_sums(block, np.array([3.0, 4.0]), np.array([[-1]], np.int8), sums)
+    >>> signed_sums(block, np.array([3.0, 4.0]), np.array([[-1]], np.int8), sums)
     >>> sums.tolist()
     [[-3.0], [-4.0]]
     """
-    _run("turned", block, psi, signs, sums, signs.shape[1])
+    _run("signed_sums", block, psi, signs, sums, signs.shape[1])
 
 
 def peer_products(
@@ -306,7 +306,7 @@ def peer_matrix(blocks: Iterable[Block], table: FloatArray, weights: FloatArray,
     """
     matrix = np.zeros((len(table), len(table)))
     for block in blocks:
-        _run("bonds", block, table, weights, matrix, block.n_classes, int(even), len(table))
+        _run("peer_pairs", block, table, weights, matrix, block.n_classes, int(even), len(table))
     return matrix
 
 
@@ -464,15 +464,15 @@ def peer_bits(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> N
     words = -(-n_workers // 64)
     bits = np.zeros((high - low, words), np.uint64)
     for block in blocks:
-        _run("met", block, bits, low, high, words)
+        _run("mark_peers", block, bits, low, high, words)
     return bits
 
 
-def stamped_peers(block: Block) -> IntArray:
+def peer_counts(block: Block) -> IntArray:
     """Count the peers of each worker, itself included, task by task; needs the kernels in C.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=3, n_classes=2)
-    >>> stamped_peers(block).tolist() if native is not None else [2, 2, 0]
+    >>> peer_counts(block).tolist() if native is not None else [2, 2, 0]
     [2, 2, 0]
     """
     assert native is not None
@@ -481,7 +481,7 @@ def stamped_peers(block: Block) -> IntArray:
     first = np.concatenate([[0], np.cumsum(np.bincount(block.worker, minlength=block.n_workers))])
     stamp = np.zeros(block.n_workers, np.int32)
     out = np.zeros(block.n_workers, np.int64)
-    native.stamped(block.start, block.worker, block.label, task, first, stamp, out, block.n_workers)
+    native.count_peers(block.start, block.worker, block.label, task, first, stamp, out, block.n_workers)
     return out
 
 

@@ -26,7 +26,7 @@ from quorate.blocks.block import (
     in_order_of_hash,
     no_abstentions,
 )
-from quorate.blocks.kernels import joined_workers, peer_bits, stamped_peers
+from quorate.blocks.kernels import joined_workers, peer_bits, peer_counts
 from quorate.blocks.numpy_kernels import resolve_roots
 from quorate.errors import NotInMemoryError
 
@@ -165,7 +165,7 @@ class MemoryBlocks:
         n_steps = int((self.all_tasks.per_task.astype(np.float64) ** 2).sum())
         rounds = -(-(self.n_workers**2) // MAX_PEER_BITS)
         if kernels.native is not None and n_steps < rounds * self.n_answers:  # faster than rounds of marking bits
-            return np.maximum(stamped_peers(self.all_tasks) - 1, 0)  # without the worker itself
+            return np.maximum(peer_counts(self.all_tasks) - 1, 0)  # without the worker itself
         return np.concatenate(list(self._peers()) or [np.zeros(0, np.int64)])
 
     def _peers(self) -> Iterator[IntArray]:

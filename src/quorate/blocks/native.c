@@ -120,7 +120,7 @@ static void joined(const Span s, int32_t *parent, const uint8_t *is_kept, int32_
 
 /* Set, in the row of each worker from low to high - 1, the bits of all workers on its tasks: pair by pair, or from a mask
  * of a large task. */
-static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t words, uint64_t *mask)
+static void mark_peers(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t words, uint64_t *mask)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {
         const int64_t from = s.start[t], to = s.start[t + 1];
@@ -145,7 +145,7 @@ static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t
 }
 
 /* Count the peers of each worker, itself included: worker i stamps all workers on its tasks, which begin at first[i]. */
-static void stamped(const Span s, const int32_t *task, const int64_t *first, int32_t *stamp, int64_t *out, int32_t n)
+static void count_peers(const Span s, const int32_t *task, const int64_t *first, int32_t *stamp, int64_t *out, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
         for (int64_t k = first[i]; k < first[i + 1]; k++)
@@ -156,8 +156,8 @@ static void stamped(const Span s, const int32_t *task, const int64_t *first, int
                 }
 }
 
-/* A hash of each run of bytes, as quorate.blocks.sampling.hashed computes it; `mixed` has a number for each position in a run. */
-static void hashed(const Span s, const uint8_t *bytes, const uint64_t *mixed, uint64_t *out)
+/* A hash of each run of bytes, as quorate.blocks.sampling.hash_texts computes it; `mixed` has a number for each position in a run. */
+static void hash_texts(const Span s, const uint8_t *bytes, const uint64_t *mixed, uint64_t *out)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {
         uint64_t sum = 0;
@@ -283,16 +283,16 @@ EITHER(tetrads, 3, 1, 2 * call.number[0], own[0], own[1], own[2], (int)number[0]
 EITHER(rating, 6, 3, 10 * call.number[1] + 2 * call.number[2], own[0], own[1], own[2], own[3], own[4], own[5],
        (int)number[0], number[1], number[2], scratch)
 EITHER(pulls, 3, 2, call.number[0], own[0], own[1], own[2], (int)number[0], (int)number[1], scratch)
-EITHER(turned, 3, 1, 0, own[0], own[1], own[2], number[0])
+EITHER(signed_sums, 3, 1, 0, own[0], own[1], own[2], number[0])
 EITHER(peers, 4, 3, (call.number[0] + 1) * call.number[1], own[0], own[1], own[2], own[3], (int)number[0], number[1],
        (int)number[2], scratch)
-EITHER(bonds, 3, 3, 0, own[0], own[1], own[2], (int)number[0], (int)number[1], number[2])
-KERNEL(stamped, 4, 1, 0, stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]),
-       stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]))
-KERNEL(hashed, 2, 0, 0, hashed(s, label, own[0], own[1]), (void)0)
+EITHER(peer_pairs, 3, 3, 0, own[0], own[1], own[2], (int)number[0], (int)number[1], number[2])
+KERNEL(count_peers, 4, 1, 0, count_peers(s, own[0], own[1], own[2], own[3], (int32_t)number[0]),
+       count_peers(s, own[0], own[1], own[2], own[3], (int32_t)number[0]))
+KERNEL(hash_texts, 2, 0, 0, hash_texts(s, label, own[0], own[1]), (void)0)
 KERNEL(joined, 2, 1, 0, joined(s, own[0], own[1], (int32_t)number[0]), joined(s, own[0], own[1], (int32_t)number[0]))
-KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch),
-       met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch))
+KERNEL(mark_peers, 1, 3, call.number[2], mark_peers(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch),
+       mark_peers(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch))
 
 #include "encode.h"
 #include "order.h"
@@ -302,8 +302,8 @@ KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2]
 #define ENTRY(name) {#name, py_##name, METH_VARARGS, NULL}
 static PyMethodDef kernels[] = {
     ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em), ENTRY(one_coin), ENTRY(equal), ENTRY(chances), ENTRY(scores), ENTRY(expected),
-    ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(met), ENTRY(hashed), ENTRY(stamped), ENTRY(rating),
-    ENTRY(coincidences), ENTRY(residuals), ENTRY(tetrads), ENTRY(pulls),   ENTRY(turned),    ENTRY(peers),  ENTRY(bonds),
+    ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(mark_peers), ENTRY(hash_texts), ENTRY(count_peers), ENTRY(rating),
+    ENTRY(coincidences), ENTRY(residuals), ENTRY(tetrads), ENTRY(pulls),   ENTRY(signed_sums),    ENTRY(peers),  ENTRY(peer_pairs),
     ENTRY(encoder), ENTRY(encode), {"encoded", py_encoded, METH_O, NULL}, ENTRY(recode),
     ENTRY(rows_in_order), ENTRY(order_count), ENTRY(order_scatter), ENTRY(order_sort), ENTRY(order_unpack),
     ENTRY(csv_rows), ENTRY(needs_quotes), ENTRY(six_digits),

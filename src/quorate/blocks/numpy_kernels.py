@@ -216,12 +216,12 @@ def pulls(block: Block, table: FloatArray, weights: FloatArray, psi: FloatArray,
     psi[block.answers] = omega[task] * (weights[1] * agreed - table[worker, 1] * squares)
 
 
-def turned(block: Block, psi: FloatArray, signs: IntArray, sums: FloatArray, n_draws: int) -> None:
+def signed_sums(block: Block, psi: FloatArray, signs: IntArray, sums: FloatArray, n_draws: int) -> None:
     """Add psi of each answer, times the sign of its task in each draw, to the row of its worker.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> sums = np.zeros((2, 1))
-    >>> turned(block, np.array([3.0, 4.0]), np.array([[-1]], np.int8), sums, 1)
+    >>> signed_sums(block, np.array([3.0, 4.0]), np.array([[-1]], np.int8), sums, 1)
     >>> sums.tolist()
     [[-3.0], [-4.0]]
     """
@@ -246,26 +246,26 @@ def peers(
     >>> out.tolist()
     [[15.0], [1.5]]
     """
-    out += _bonds(block, table, weights, n_classes, even) @ v
+    out += _peer_pairs(block, table, weights, n_classes, even) @ v
 
 
-def bonds(
+def peer_pairs(
     block: Block, table: FloatArray, weights: FloatArray, matrix: FloatArray, n_classes: int, even: int, n_workers: int
 ) -> None:
     """Add a x_i x_j + b z_i·z_j of every two workers of a task to a matrix of workers × workers.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> table, matrix = np.array([[0.5, 0.0, 0.5, 0.5], [1.0, 0.0, 0.5, 0.5]]), np.zeros((2, 2))
-    >>> bonds(block, table, np.array([1.0, 2.0]), matrix, 2, 1, 2)
+    >>> peer_pairs(block, table, np.array([1.0, 2.0]), matrix, 2, 1, 2)
     >>> matrix.tolist()
     [[0.0, 1.5], [1.5, 0.0]]
     """
-    matrix += _bonds(block, table, weights, n_classes, even) @ np.eye(n_workers)
+    matrix += _peer_pairs(block, table, weights, n_classes, even) @ np.eye(n_workers)
 
 
 @dataclass(frozen=True, eq=False)
 class _ClassSums:
-    """The matrix of `bonds` as rows over the workers of each task: one for x and one for each class."""
+    """The matrix of `peer_pairs` as rows over the workers of each task: one for x and one for each class."""
 
     parts: list[tuple["sparse.csr_array", FloatArray]]  # rows and their weights
     diagonal: FloatArray  # the diagonal, which is left out
@@ -278,7 +278,7 @@ class _ClassSums:
         return product
 
 
-def _bonds(
+def _peer_pairs(
     block: Block, table: FloatArray, weights: FloatArray, n_classes: int, even: int
 ) -> "sparse.csr_array | _ClassSums":
     """Return a x_i x_j + b z_i·z_j of every two workers, from pairs of answers or, for large tasks, sums by class."""
@@ -558,11 +558,11 @@ def resolve_roots(parent: IntArray) -> None:
         parent[:] = further
 
 
-def met(block: Block, bits: IntArray, low: int, high: int, words: int) -> None:
+def mark_peers(block: Block, bits: IntArray, low: int, high: int, words: int) -> None:
     """Set, in the row of each worker from low to high - 1, the bits of all workers on its tasks.
 
     >>> bits = np.zeros((2, 1), np.uint64)
-    >>> met(Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2), bits, 0, 2, 1)
+    >>> mark_peers(Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2), bits, 0, 2, 1)
     >>> bits.tolist()
     [[3], [3]]
     """

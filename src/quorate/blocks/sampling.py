@@ -42,7 +42,7 @@ def hash_ids(ids: pa.Array) -> NDArray[np.uint64]:
     _, ends, data = ids.buffers()
     start = np.frombuffer(ends, np.int64, len(ids) + 1, 8 * ids.offset)
     letters = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return splitmix64(hashed(start, letters))
+    return splitmix64(hash_texts(start, letters))
 
 
 def order_by_hash(hashes: NDArray[np.uint64]) -> IntArray:
@@ -58,17 +58,17 @@ def order_by_hash(hashes: NDArray[np.uint64]) -> IntArray:
     return np.argsort(hashes, kind="stable") if (ordered[1:] == ordered[:-1]).any() else order
 
 
-def hashed(start: IntArray, letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def hash_texts(start: IntArray, letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return for each text the sum over its bytes of (byte + 1) times a number that depends on the position.
 
-    >>> [int(code) for code in hashed(np.array([0, 1, 1]), np.frombuffer(b"a", np.uint8))]
+    >>> [int(code) for code in hash_texts(np.array([0, 1, 1]), np.frombuffer(b"a", np.uint8))]
     [10412434493522099454, 0]
     """
     longest = int(np.diff(start).max(initial=0))
     mixed = splitmix64(np.arange(longest, dtype=np.uint64))
     out = np.zeros(len(start) - 1, np.uint64)
     if kernels.native is not None:
-        kernels.native.hashed(np.ascontiguousarray(start), None, letters, mixed, out)
+        kernels.native.hash_texts(np.ascontiguousarray(start), None, letters, mixed, out)
         return out
     for low in range(0, len(out), IDS_AT_ONCE):
         ends = start[low : low + IDS_AT_ONCE + 1]

@@ -61,7 +61,7 @@ class TaskScores:
     disagreement: FloatArray  # 1 if it is as large as the raters' noise explains
     component: IntArray  # -1 for a task without answers
     mean: FloatArray  # plain mean of the answers
-    panel_score: FloatArray  # on the panel's scale, which gold may change
+    panel_score: FloatArray  # on the panel's scale, before gold changes it
     panel_variance: FloatArray
     unit_variance: FloatArray  # part of se² due to the panel's unit, which further answers to a task do not reduce
     is_known: BoolArray
