@@ -15,7 +15,7 @@ import numpy as np
 from quorate.arrays import FloatArray
 from quorate.blocks import kernels
 from quorate.blocks.block import Block
-from quorate.blocks.memory import PIECE
+from quorate.blocks.memory import MAX_BLOCK_ANSWERS
 from quorate.calibration.calibration_law import PEOPLE, calibration_law
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import LabelRows, by_posterior
@@ -33,7 +33,7 @@ def passes(n_answers: int) -> dict[str, Callable[[], Any]]:
     worker = (rng.integers(0, slot, (n_tasks, PER_TASK)) + slot * np.arange(PER_TASK)).ravel()
     start = np.arange(n_tasks + 1) * PER_TASK
     all_tasks = Block(start, worker, rng.integers(0, CLASSES, n_tasks * PER_TASK), WORKERS, CLASSES)
-    pieces = list(all_tasks.pieces(PIECE))
+    pieces = list(all_tasks.pieces(MAX_BLOCK_ANSWERS))
     x = rng.random(WORKERS)
     shift = np.zeros(CLASSES)
     bias_of_workers = rng.dirichlet(np.ones(CLASSES), WORKERS)

@@ -370,12 +370,12 @@ class Runner:
         self.folder = folder
         self.capsys = capsys
         self.monkeypatch = monkeypatch
-        self.most = engine_source.MOST
+        self.most = engine_source.MAX_ANSWERS
         self.before = hashes(folder)
 
     def run(self, pair: Pair, output: Path | str) -> tuple[int, str]:
         arguments = arguments_of(pair, self.folder, output)
-        self.monkeypatch.setattr(engine_source, "MOST", 0 if pair.form.is_out_of_core else self.most)
+        self.monkeypatch.setattr(engine_source, "MAX_ANSWERS", 0 if pair.form.is_out_of_core else self.most)
         with (self.folder / pair.form.file).open() as stream:
             self.monkeypatch.setattr("sys.stdin", stream)
             code, _, message = run_command(self.capsys, *arguments)

@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: Any) -> Path:
 @pytest.fixture
 def few(monkeypatch: Any) -> None:
     """Memory that holds no answers at all."""
-    monkeypatch.setattr("quorate.backends.source.MOST", 0)
+    monkeypatch.setattr("quorate.backends.source.MAX_ANSWERS", 0)
 
 
 def run(command: str) -> None:
@@ -169,7 +169,7 @@ def test_json_tells_which_queries_ran(capsys: Any) -> None:
 @pytest.mark.parametrize("command", ["diagnose", "compare --methods majority", "report", "advise --budget 3"])
 @pytest.mark.usefixtures("folder")
 def test_other_commands_look_at_a_sample(command: str, capsys: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("quorate.backends.source.MOST", 150)
+    monkeypatch.setattr("quorate.backends.source.MAX_ANSWERS", 150)
     name, _, options = command.partition(" ")
     run(f"{name} answers*.csv --engine duckdb {options}")
     captured = capsys.readouterr()
@@ -272,7 +272,7 @@ def test_replace_exchanges_both_tables_and_leaves_no_other(
     in_memory: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not in_memory:
-        monkeypatch.setattr("quorate.backends.source.MOST", 0)
+        monkeypatch.setattr("quorate.backends.source.MAX_ANSWERS", 0)
     make_lake()
     command = "aggregate lake.duckdb --table judged --output-table labels --workers-table workers"
     run(command)

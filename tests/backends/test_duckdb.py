@@ -31,8 +31,8 @@ METHODS = ("quorate", "rank-one", "majority", "iwmv", "one-coin", "dawid-skene")
 def several_files(rows: int) -> Iterator[None]:
     """So few rows fill a file of whole tasks, and a block, as millions do."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("quorate.backends.partition.IN_A_FILE", rows)
-        patch.setattr("quorate.blocks.memory.PIECE", rows)
+        patch.setattr("quorate.backends.partition.MAX_FILE_ROWS", rows)
+        patch.setattr("quorate.blocks.memory.MAX_BLOCK_ANSWERS", rows)
         yield
 
 

@@ -68,8 +68,8 @@ def test_a_failure_while_labels_are_written_leaves_no_half_of_them(kind: str, tm
 
     breaks.calls = 0  # type: ignore[attr-defined]
     monkeypatch.setattr("quorate.backends.output.labels_of_part", breaks)
-    monkeypatch.setattr("quorate.backends.output.AT_ONCE", 100)
-    monkeypatch.setattr("quorate.blocks.memory.PIECE", 500)
+    monkeypatch.setattr("quorate.backends.output.LABELS_PER_BATCH", 100)
+    monkeypatch.setattr("quorate.blocks.memory.MAX_BLOCK_ANSWERS", 500)
     target = tmp_path / "labels.csv"
     where: dict[str, Any] = {kind: target if kind == "output" else "labels"}
     with pytest.raises(QuorateError, match="the line went dead"):

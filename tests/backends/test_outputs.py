@@ -18,7 +18,7 @@ ROWS = {"task": ["1", "1", "1"], "worker": ["a", "b", "c"], "label": ["x", "x", 
 def test_a_folder_and_a_pattern_are_refused_before_anything_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quorate.backends.source.MOST", 0)  # so that the engine itself writes
+    monkeypatch.setattr("quorate.backends.source.MAX_ANSWERS", 0)  # so that the engine itself writes
     folder = tmp_path / "r.parquet"
     folder.mkdir()
     (folder / "precious").write_text("data")

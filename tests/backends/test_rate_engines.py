@@ -75,7 +75,7 @@ def test_blocks_on_disk_equal_memory(
 ) -> None:
     path, gold, group = write(tmp_path / "scores.parquet", points=points)
     options = options_of(case, gold, group)
-    monkeypatch.setattr(partition, "IN_A_FILE", 100)  # several files, so that tasks come in another order
+    monkeypatch.setattr(partition, "MAX_FILE_ROWS", 100)  # several files, so that tasks come in another order
     assert_same(rate_anywhere(str(path), engine="duckdb", most=0, **options), quorate.rate(path, **options))
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import quorate
 from quorate.backends.choose import choose_engine
 from quorate.backends.engine import EngineOptions
-from quorate.backends.source import BYTES, MOST, find_answers, most_answers
+from quorate.backends.source import ANSWER_BYTES, MAX_ANSWERS, find_answers, most_answers
 from quorate.errors import BlankFieldError, ConflictingGroupsError, NotInMemoryError, OptionError, QuorateError
 from quorate.io.options import ReadOptions
 from quorate.io.write_table import write_table
@@ -117,9 +117,9 @@ def test_rows_without_numbers_are_shown_by_what_they_have(
 
 
 def test_what_memory_holds() -> None:
-    assert most_answers(EngineOptions(memory="1 GiB")) == 2**30 // BYTES
-    assert most_answers(EngineOptions(memory="80%")) == MOST  # of what, DuckDB knows
-    assert most_answers(EngineOptions(memory="900GB")) == MOST
+    assert most_answers(EngineOptions(memory="1 GiB")) == 2**30 // ANSWER_BYTES
+    assert most_answers(EngineOptions(memory="80%")) == MAX_ANSWERS  # of what, DuckDB knows
+    assert most_answers(EngineOptions(memory="900GB")) == MAX_ANSWERS
 
 
 def test_a_database_tells_which_tables_it_has(tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def test_sums_are_the_same_bits_wherever_they_are_added(spark: Any, tmp_path: Pa
     frame = spark.read.parquet(str(tmp_path / "rows.parquet"))
     blocks = spark_blocks.pack_blocks_in_spark(connect(EngineOptions(engine="spark")), frame, 1632, ReadOptions())
     here = [blocks.sum(response_counts, 60, 3), (blocks.n_peers(),)]
-    monkeypatch.setattr(spark_blocks, "LARGE", 0)  # by the executors, a slice each
+    monkeypatch.setattr(spark_blocks, "MAX_COLLECTED_BYTES", 0)  # by the executors, a slice each
     there = [blocks.sum(response_counts, 60, 3), (blocks.n_peers(),)]
     assert [[each.tolist() for each in sums] for sums in here] == [[each.tolist() for each in sums] for sums in there]
 
@@ -226,7 +226,7 @@ class Dies:
         self.inner, self.folder = inner, folder
 
     def __call__(self, *given: Any) -> Any:
-        name = getattr(self.inner, "step", None) or self.inner.sent.value[1].__name__
+        name = getattr(self.inner, "step", None) or self.inner.broadcast.value[1].__name__
         with suppress(FileExistsError):
             if name in MOMENTS:
                 (self.folder / name).touch(exist_ok=False)

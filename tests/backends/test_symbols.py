@@ -19,8 +19,8 @@ from tests.methods.test_ordered import ordered_crowd
 def rows_at_a_time(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in one block of one file; and many of both."""
     if request.param is not None:
-        monkeypatch.setattr("quorate.backends.partition.IN_A_FILE", request.param)
-        monkeypatch.setattr("quorate.blocks.memory.PIECE", request.param)
+        monkeypatch.setattr("quorate.backends.partition.MAX_FILE_ROWS", request.param)
+        monkeypatch.setattr("quorate.blocks.memory.MAX_BLOCK_ANSWERS", request.param)
 
 
 TURNED = {"fine": "toxic", "toxic": "fine"}

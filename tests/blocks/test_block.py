@@ -6,7 +6,7 @@ import pytest
 
 from quorate.blocks import in_use, kernels
 from quorate.blocks.block import Block, check_codes, in_order_of_hash
-from quorate.blocks.numpy_kernels import SPARSE, by_row
+from quorate.blocks.numpy_kernels import MAX_CELLS_PER_ANSWER, by_row
 
 
 def single_answers(n: int, n_classes: int = 2) -> Block:
@@ -56,8 +56,8 @@ def test_the_kernels_in_use_are_those_that_run() -> None:
 
 def test_a_table_begins_where_a_line_of_the_cache_does() -> None:
     """Several at a time, so that they lie in several places."""
-    tables = [kernels._aligned(rows, kernels.LINE) for rows in range(1, 60)]
-    assert [table.ctypes.data % (8 * kernels.LINE) for table in tables] == [0] * len(tables)
+    tables = [kernels._aligned(rows, kernels.LINE_NUMBERS) for rows in range(1, 60)]
+    assert [table.ctypes.data % (8 * kernels.LINE_NUMBERS) for table in tables] == [0] * len(tables)
     assert not any(table.any() for table in tables)
 
 
@@ -72,7 +72,7 @@ def test_answers_alike_are_counted_also_where_classes_are_very_many() -> None:
     rng = np.random.default_rng(0)
     start, label = np.arange(0, 201, 5), rng.choice([0, 7, 999_999], 200)
     block = Block(start, np.tile(np.arange(5), 40), label, n_workers=5, n_classes=1_000_000)
-    assert block.n_tasks * block.n_classes > SPARSE * len(label)
+    assert block.n_tasks * block.n_classes > MAX_CELLS_PER_ANSWER * len(label)
     counts = np.zeros(2)
     for labels in label.reshape(40, 5).tolist():
         for i in range(5):

@@ -127,8 +127,8 @@ def test_pulls_and_products_among_peers_sum_over_pairs(n_classes: int, most: int
     np.testing.assert_allclose(kernels.peer_products(pieces, table, weights, even, v), matrix @ v, atol=1e-11)
     signs = np.array([[1, -1], [-1, -1]], np.int8)[np.arange(block.n_tasks) % 2]
     sums, expected = np.zeros((70, 2)), np.zeros((70, 2))
-    kernels.turned_sums(pieces[0], psi, signs[:15], sums)
-    kernels.turned_sums(pieces[1], psi, signs[15:], sums)
+    kernels.signed_sums(pieces[0], psi, signs[:15], sums)
+    kernels.signed_sums(pieces[1], psi, signs[15:], sums)
     np.add.at(expected, block.worker, psi[:, None] * np.repeat(signs, block.per_task, axis=0))
     np.testing.assert_allclose(sums, expected, atol=1e-12)
 
@@ -326,11 +326,11 @@ def peer_rows(block: Block) -> FloatArray:
     return kernels.peer_table(skills(block), skills(block, 2), bias_of_workers(block))
 
 
-def turned(block: Block) -> FloatArray:
+def signed_sums(block: Block) -> FloatArray:
     rng = np.random.default_rng(5)
     signs = 2 * rng.integers(0, 2, (block.n_tasks, 5), dtype=np.int8) - 1
     sums = np.zeros((block.n_workers, 5))
-    kernels.turned_sums(block, rng.normal(size=len(block.worker)), signs, sums)
+    kernels.signed_sums(block, rng.normal(size=len(block.worker)), signs, sums)
     return sums
 
 
@@ -357,9 +357,9 @@ BOTH: dict[str, Callable[[Block], Any]] = {
     "chances": lambda b: (_chances(b),),
     "equal": lambda b: (kernels.equal_answers(b, np.arange(b.n_tasks) % (b.n_classes + 1) - 1),),
     "pulls": lambda b: (kernels.answer_pulls([b], peer_rows(b), WEIGHTS, False, len(b.worker)),),
-    "turned": lambda b: (turned(b),),
+    "signed sums": lambda b: (signed_sums(b),),
     "peers": lambda b: (kernels.peer_products([b], peer_rows(b), WEIGHTS, True, bias_of_workers(b)[:, :2]),),
-    "bonds": lambda b: (kernels.peer_matrix([b], peer_rows(b), WEIGHTS, False),),
+    "peer pairs": lambda b: (kernels.peer_matrix([b], peer_rows(b), WEIGHTS, False),),
     "votes": lambda b: (kernels.vote_sums(b, skills(b)),),
     "coincidences": lambda b: kernels.coincidences([b], b.n_classes),
     "residuals": residuals,

@@ -20,8 +20,8 @@ def itself(block: Block) -> Block:
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks and lanes as a large crowd has them."""
-    monkeypatch.setattr(memory, "PIECE", 50)
-    monkeypatch.setattr(memory, "SPREAD", 1)
+    monkeypatch.setattr(memory, "MAX_BLOCK_ANSWERS", 50)
+    monkeypatch.setattr(memory, "MIN_LANE_ANSWERS", 1)
     monkeypatch.setattr(memory, "MIN_THREADED_ANSWERS", 0)
 
 
@@ -56,7 +56,7 @@ def test_peers_are_those_of_the_pairs_however_few_are_counted_at_once(monkeypatc
     answers = simulate.crowd(100, 70, 3, seed=0).answers
     expected = pair_stats(answers).n_peers(70)
     assert memory_blocks(answers).n_peers().tolist() == expected.tolist()
-    monkeypatch.setattr(memory, "BITS", 70 * 8)
+    monkeypatch.setattr(memory, "MAX_PEER_BITS", 70 * 8)
     assert memory_blocks(answers).n_peers().tolist() == expected.tolist()  # by stamps, where the kernels are in C
     monkeypatch.setattr("quorate.blocks.kernels.native", None)
     assert memory_blocks(answers).n_peers().tolist() == expected.tolist()
@@ -89,9 +89,11 @@ def test_without_known_labels_there_are_no_known_tasks() -> None:
 
 def test_a_lane_has_answers_enough_for_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lane's tables have a row for each worker: with few answers per worker, few lanes; all blocks, in order."""
-    monkeypatch.setattr(memory, "PIECE", 20)
+    monkeypatch.setattr(memory, "MAX_BLOCK_ANSWERS", 20)
     for n_workers in (5, 40, 400):
         blocks = MemoryBlocks(blocks_of(simulate.crowd(200, n_workers, 4, seed=0).answers).all_tasks)  # type: ignore[attr-defined]
         assert [piece for lane in blocks.lanes for piece in lane] == blocks.pieces
         assert all(blocks.lanes)
-        assert len(blocks.lanes) == 1 + min(blocks.n_answers // (memory.SPREAD * n_workers), memory.LANES - 1)
+        assert len(blocks.lanes) == 1 + min(
+            blocks.n_answers // (memory.MIN_LANE_ANSWERS * n_workers), memory.MAX_LANES - 1
+        )

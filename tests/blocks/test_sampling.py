@@ -7,7 +7,7 @@ import pytest
 import quorate
 from quorate import simulate
 from quorate.blocks import kernels
-from quorate.blocks.sampling import choose_tasks, folds_by_id, hash_ids, hashed, sampled, splitmix64
+from quorate.blocks.sampling import choose_tasks, folds_by_id, hash_ids, hash_texts, sampled, splitmix64
 
 MASK = 2**64 - 1
 
@@ -31,9 +31,9 @@ def test_both_forms_hash_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = pa.array([f"{'é' * (k % 7)}{k}" for k in range(2000)] + [""]).slice(3)
     in_c = hash_ids(texts)
     monkeypatch.setattr(kernels, "native", None)
-    monkeypatch.setattr("quorate.blocks.sampling.AT_ONCE", 99)
+    monkeypatch.setattr("quorate.blocks.sampling.IDS_AT_ONCE", 99)
     assert np.array_equal(hash_ids(texts), in_c)
-    assert hashed(np.array([0]), np.zeros(0, np.uint8)).tolist() == []
+    assert hash_texts(np.array([0]), np.zeros(0, np.uint8)).tolist() == []
 
 
 def test_ids_of_other_types_are_hashed_by_their_text() -> None:

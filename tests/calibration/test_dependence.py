@@ -90,7 +90,7 @@ def test_a_task_without_pairs_of_different_groups_counts_for_nothing() -> None:
 
 
 def test_blocks_have_the_products_of_their_tasks_wherever_they_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quorate.blocks.memory.PIECE", 20)
+    monkeypatch.setattr("quorate.blocks.memory.MAX_BLOCK_ANSWERS", 20)
     answers = simulate.crowd(40, 6, 3, n_classes=4, seed=1).answers
     model = pooled_confusion(blocks_of(answers), PluralityScorer(1.0), np.ones(6), n_steps=2)
     together = residual_products(memory_blocks(answers).all_tasks, model)

@@ -69,7 +69,7 @@ def test_a_class_that_nobody_gives_needs_no_cell(n_classes: int, monkeypatch: py
     labels = np.stack([answers.label, np.random.default_rng(0).integers(0, n_classes, answers.n_answers)])
     found = []
     for cells in (0, 1 << 40):
-        monkeypatch.setattr(hard_tasks, "SPARSE", cells)
+        monkeypatch.setattr(hard_tasks, "MAX_CELLS_PER_ANSWER", cells)
         found.append(model.log_chances(answers.task, answers.worker, labels, 20))
     assert found[0] == pytest.approx(found[1], rel=1e-12)
 

@@ -108,8 +108,8 @@ CASES = {
 @pytest.fixture(autouse=True)
 def several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make blocks and files so small that every crowd has several."""
-    monkeypatch.setattr("quorate.blocks.memory.PIECE", ANSWERS_PER_BLOCK)
-    monkeypatch.setattr("quorate.backends.partition.IN_A_FILE", ROWS_PER_FILE)
+    monkeypatch.setattr("quorate.blocks.memory.MAX_BLOCK_ANSWERS", ANSWERS_PER_BLOCK)
+    monkeypatch.setattr("quorate.backends.partition.MAX_FILE_ROWS", ROWS_PER_FILE)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def reference_of(method: str, case: str) -> Result:
     if (method, case) not in REFERENCES:
         chosen = CASES[method, case]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("quorate.blocks.memory.PIECE", 1 << 18)
+            patch.setattr("quorate.blocks.memory.MAX_BLOCK_ANSWERS", 1 << 18)
             REFERENCES[method, case] = quorate.aggregate(chosen.table, method, intervals="fast", **chosen.options)
     return REFERENCES[method, case]
 

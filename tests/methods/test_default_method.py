@@ -64,7 +64,7 @@ CASES: dict[str, Callable[[simulate.Crowd], dict[str, Any]]] = {
 def test_blocks_change_nothing(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for piece in (1 << 18, 60):
-        monkeypatch.setattr(memory, "PIECE", piece)
+        monkeypatch.setattr(memory, "MAX_BLOCK_ANSWERS", piece)
         crowd = crowd_of_two_components()
         posterior, fitted = posterior_of(crowd.answers, **CASES[case](crowd))
         found.append((posterior, fitted))

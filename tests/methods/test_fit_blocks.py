@@ -24,7 +24,7 @@ def labels(fitted: Fitted, blocks: Blocks) -> Any:
 @pytest.mark.parametrize("method", OUT_OF_CORE_METHODS)
 @pytest.mark.parametrize("n_classes", [1, 2, 4])
 def test_labels_and_workers_are_those_of_memory(method: str, n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "PIECE", 150)
+    monkeypatch.setattr(memory, "MAX_BLOCK_ANSWERS", 150)
     crowd = simulate.crowd(200, 12, 4, n_classes=max(n_classes, 2), seed=3)
     answers = crowd.answers
     if n_classes == 1:
@@ -58,7 +58,7 @@ def test_labels_of_public_sets_are_those_of_memory(real: Any, name: str, method:
 @pytest.mark.parametrize("method", OUT_OF_CORE_METHODS)
 @pytest.mark.parametrize("exchanged", [False, True])
 def test_known_labels_are_used_as_in_memory(method: str, exchanged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "PIECE", 150)
+    monkeypatch.setattr(memory, "MAX_BLOCK_ANSWERS", 150)
     crowd = simulate.crowd(200, 12, 4, n_classes=3, seed=3)
     answers = crowd.answers
     if exchanged:

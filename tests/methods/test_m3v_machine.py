@@ -28,7 +28,7 @@ def test_the_duality_gap_certifies_the_machine(n_classes: int, c: float) -> None
     answers = crowd(n_tasks=200, n_workers=15, per_task=5, n_classes=n_classes, seed=2).answers
     label = np.where(np.arange(200) % 10 == 0, 0, majority(answers).label)  # some labels that no weights can reach
     machine = svm._solve(answers, label, 1.0, c)
-    assert 0 <= machine.gap <= svm.GAP
+    assert 0 <= machine.gap <= svm.MAX_GAP
     # The gap bounds the distance to the least objective; no weights nearby may beat it by more.
     rng = np.random.default_rng(0)
     for size in (1e-4, 1e-2, 1.0):
@@ -76,7 +76,7 @@ def test_alternation_never_raises_the_objective(monkeypatch: pytest.MonkeyPatch)
     result = m3v_svm(answers)
     objectives = np.array([machine.objective for machine in reached])
     assert len(objectives) > 2
-    assert (np.diff(objectives) <= svm.GAP * objectives[:-1]).all()
+    assert (np.diff(objectives) <= svm.MAX_GAP * objectives[:-1]).all()
     assert not result.notes
 
 
@@ -86,5 +86,5 @@ def test_labels_that_do_not_converge_are_noted() -> None:
 
 
 def test_a_machine_that_is_not_solved_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(svm, "MOST_STEPS", 2)
+    monkeypatch.setattr(svm, "MAX_STEPS", 2)
     assert "duality gap" in m3v_svm(EASY.answers).notes[-1].text

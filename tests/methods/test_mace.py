@@ -20,7 +20,7 @@ def crowd(n_classes: int = 3) -> Answers:
 
 def one_step(answers: Answers, name: str, start: Any, iterations: int = 0) -> module.Mace:
     way = inference_of(name, answers.n_classes)
-    return module._from_start(answers, module._places(answers), None, way, iterations, start)
+    return module._from_start(answers, module._answer_matrix(answers), None, way, iterations, start)
 
 
 def test_who_knows_half_the_time_is_right_three_times_in_four() -> None:
@@ -123,7 +123,7 @@ def test_classes_that_nobody_gave_a_task_need_no_step(with_gold: bool, monkeypat
     gold = np.where(np.arange(60) < 10, crowd.truth, -1) if with_gold else None
     fits = []
     for cells in (1 << 40, 0):
-        monkeypatch.setattr(module, "SPARSE", cells)
+        monkeypatch.setattr(module, "MAX_CELLS_PER_ANSWER", cells)
         fits.append(fit_mace(crowd.answers, gold, restarts=2, iterations=10))
     assert fits[1].posterior == pytest.approx(fits[0].posterior, abs=1e-9)
     assert fits[1].strategy == pytest.approx(fits[0].strategy, abs=1e-9)

@@ -13,6 +13,7 @@ import quorate
 from quorate import simulate
 from quorate.answers import Answers
 from quorate.evaluation.metrics import expected_error
+from quorate.notes import UNDETERMINED
 from quorate.skills.solvers import SOLVERS
 from tests.crowds import answers_of, rows
 
@@ -204,5 +205,6 @@ def test_a_worker_whose_mates_all_gave_one_answer_is_not_determined() -> None:
 
 def test_several_groups_of_two_sides_are_not_described_as_one() -> None:
     rows = [(f"t{pair}", f"{pair}{side}", side) for pair in range(3) for side in "xy"]
-    (note,) = quorate.aggregate(answers_of(rows), "rank-one").of_kind(UNDETERMINED)
+    result = quorate.aggregate(answers_of(rows), "rank-one")
+    (note,) = [note for note in result.notes if note.kind == UNDETERMINED]
     assert "None of the 6 workers can be rated: they form 3 groups, each with two sides" in note.text

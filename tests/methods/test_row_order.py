@@ -166,8 +166,8 @@ def test_results_out_of_core_are_the_same_however_the_tasks_are_divided(
         divisions = [(1000, 1000), (40, 30), (10, 15)]  # rows of a file, answers of a block
         results = []
         for (size, piece), rows in zip(divisions, variants(table, np.random.default_rng(seed)), strict=True):
-            monkeypatch.setattr(partition, "IN_A_FILE", size)
-            monkeypatch.setattr(memory, "PIECE", piece)
+            monkeypatch.setattr(partition, "MAX_FILE_ROWS", size)
+            monkeypatch.setattr(memory, "MAX_BLOCK_ANSWERS", piece)
             found = aggregate_anywhere(rows, method=method, gold=known, most=0, engine="duckdb")
             results.append(figures(found, intervals=False))
         for result in results[1:]:

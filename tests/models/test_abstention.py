@@ -75,7 +75,7 @@ SCALE = {grade: int(grade > 4.5) for grade in range(10)}
 
 @pytest.mark.parametrize("at_once", [7, 1000])
 def test_expected_symbol_counts_equal_a_loop_over_rows(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quorate.blocks.memory.PIECE", at_once)
+    monkeypatch.setattr("quorate.blocks.memory.MAX_BLOCK_ANSWERS", at_once)
     table, _ = graded(5, 12, 4)
     answers = quorate.read(table, map={**SCALE, 5: None})
     assert answers.answer_symbols is not None

@@ -80,7 +80,7 @@ def test_sparse_workers_and_many_classes_share_a_matrix() -> None:
 def test_blocks_change_nothing(n_workers: int, n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     models = []
     for piece in (1 << 18, 40):
-        monkeypatch.setattr(memory, "PIECE", piece)
+        monkeypatch.setattr(memory, "MAX_BLOCK_ANSWERS", piece)
         answers = simulate.crowd(90, n_workers, 3, n_classes=n_classes, seed=3).answers
         models.append(pooled_confusion(blocks_of(answers), VOTE, np.ones(n_workers), n_steps=2))
     one, many = (model.scores(memory_blocks(answers).all_tasks) for model in models)

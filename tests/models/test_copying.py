@@ -72,7 +72,7 @@ def test_copies_count_for_one_vote_and_the_others_decide() -> None:
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     scores: list[FloatArray] = []
     for piece in (1 << 18, 300):
-        monkeypatch.setattr(memory, "PIECE", piece)
+        monkeypatch.setattr(memory, "MAX_BLOCK_ANSWERS", piece)
         crowd, group = copied_crowd(n_tasks=100)
         scores.append(fit_copying(blocks_of(crowd.answers), group, VOTE).scores(memory_blocks(crowd.answers).all_tasks))
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-8)

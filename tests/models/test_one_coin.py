@@ -169,7 +169,7 @@ def test_the_sparse_e_step_of_many_classes_gives_the_same_fit(
     blocks = blocks_of(simulated.answers, gold)
     fits = []
     for cells_per_answer in (1, 1_000):
-        monkeypatch.setattr(one_coin, "SPARSE", cells_per_answer)
+        monkeypatch.setattr(one_coin, "MAX_CELLS_PER_ANSWER", cells_per_answer)
         fits.append(fit_one_coin_em(blocks, strength=2.0, start=np.full(12, 0.6), stop_by=stop_by, max_iterations=30))
     sparse, dense = fits
     np.testing.assert_allclose(sparse.accuracy, dense.accuracy, atol=1e-9)

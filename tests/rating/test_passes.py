@@ -168,7 +168,7 @@ def test_blocks_of_any_size_give_the_same(form: str, piece: int, monkeypatch: py
     group = {int(r): int(r) % 4 for r in np.unique(rater)}
     rows = {"task": task, "worker": rater, "score": score}
     in_one_block = quorate.rate(rows, gold=gold, group=group)
-    monkeypatch.setattr(memory, "PIECE", piece)
+    monkeypatch.setattr(memory, "MAX_BLOCK_ANSWERS", piece)
     monkeypatch.setattr(passes, "PIECE_ANSWERS", piece)
     parts = quorate.rate(rows, gold=gold, group=group)
     for column in ("score", "se"):

@@ -22,8 +22,8 @@ def test_each_sweep_finds_the_tables_as_if_new(
     if in_c and kernels.native is None:
         pytest.skip("no kernels in C are built here")
     monkeypatch.setattr(kernels, "native", kernels.native if in_c else None)
-    monkeypatch.setattr(memory, "PIECE", piece)
-    monkeypatch.setattr(memory, "SPREAD", spread)
+    monkeypatch.setattr(memory, "MAX_BLOCK_ANSWERS", piece)
+    monkeypatch.setattr(memory, "MIN_LANE_ANSWERS", spread)
     answers = CROWD.answers.only(np.ones(300, dtype=bool))  # with blocks of its own
     frequency, rng = response_bias(answers).frequency, np.random.default_rng(1)
     sums = _centred_sums(blocks_of(answers), frequency)

@@ -56,7 +56,7 @@ def test_blocks_and_order_of_workers_change_nothing(monkeypatch: pytest.MonkeyPa
     order = np.random.default_rng(0).permutation(9)
     renamed = simulate.collect(answers.task, order[answers.worker], answers.label, np.zeros(200, int), np.zeros(9), 2)
     np.testing.assert_allclose(skills_of(renamed.answers).mean[order], complete.mean, atol=1e-12)
-    monkeypatch.setattr(memory, "PIECE", 50)
+    monkeypatch.setattr(memory, "MAX_BLOCK_ANSWERS", 50)
     fresh = simulate.crowd(200, 9, 4, seed=4).answers
     np.testing.assert_allclose(skills_of(fresh).mean, complete.mean, atol=1e-12)
 

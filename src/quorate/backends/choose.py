@@ -1,4 +1,4 @@
-"""Which engine takes the answers, where the caller names none, and why: the first line of what a command prints."""
+"""Which engine reads the answers if the caller names none, and the reason, which commands print in their first line."""
 
 import os
 from dataclasses import dataclass, field, replace
@@ -10,18 +10,18 @@ from quorate.errors import OptionError
 from quorate.io.open_file import free_memory
 from quorate.io.read_table import Source, format_of
 
-# Schemes of files in another place, which DuckDB and Spark read; any other scheme is an engine's.
+# Schemes of remote files, which DuckDB and Spark read; any other scheme is that of an engine.
 REMOTE = ("abfs", "abfss", "az", "file", "gcs", "gs", "hdfs", "hf", "http", "https", "r2", "s3", "s3a")
-# The first bytes of a database file, where in the file they stand, and whose they are.
+# The first bytes of a database file, their position in the file, and the engine.
 MAGIC = ((b"DUCK", 8, "duckdb"), (b"SQLite format 3\x00", 0, "sqlite"))
-# What a byte of a file takes in memory at the peak of the default method: an answer takes some 200 bytes there (`make
-# bench`), some 20 in text and some 5 in Parquet. Too large an estimate sends a file to DuckDB, which counts first.
-SWELLS = {"parquet": 40, "csv": 10, "tsv": 10, "jsonl": 10}
+# Bytes of memory per byte of a file at the peak of the default method: an answer takes about 200 bytes in memory (`make
+# bench`), about 20 in text and about 5 in Parquet. After an overestimate DuckDB reads the file, and counts first.
+MEMORY_PER_FILE_BYTE = {"parquet": 40, "csv": 10, "tsv": 10, "jsonl": 10}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An engine, what it is to read, and why it was chosen."""
+    """An engine, what it reads, and why it was chosen."""
 
     source: Source = field(repr=False)  # files; None for a table
     where: EngineOptions
@@ -30,7 +30,7 @@ class Choice:
 
 
 def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
-    """Choose who reads the answers; None where nothing speaks for an engine, and they are read as any file is.
+    """Return the engine that reads the answers; None if there is no reason for an engine, and they are read as a file.
 
     Args:
         source: a path, a pattern, the URL of an engine, a database file, a table object; None with ``where.table``.
@@ -90,15 +90,15 @@ def _url(source: Source) -> str | None:
 
 
 def _database(path: Path) -> str | None:
-    """Whose database a file is, by its first bytes; None for any other file."""
+    """Return the engine of a database file, by its first bytes; None for any other file."""
     try:
-        if not path.is_file():  # a pattern, a folder, a pipe (which could be read only once), or nothing at all
+        if not path.is_file():  # a pattern, a folder, a pipe (which can be read only once), or no file
             return None
         with path.open("rb") as file:
             head = file.read(32)
     except (OSError, ValueError):
         return None
-    return next((engine for magic, place, engine in MAGIC if head[place : place + len(magic)] == magic), None)
+    return next((engine for magic, start, engine in MAGIC if head[start : start + len(magic)] == magic), None)
 
 
 def _pattern(source: str | Path) -> str | None:
@@ -111,12 +111,12 @@ def _pattern(source: str | Path) -> str | None:
 
 def _too_large(source: str | Path) -> str | None:
     """Return a sentence if a file is larger than the free memory; only for files that DuckDB reads."""
-    swells = SWELLS.get(format_of(source) or "")
+    factor = MEMORY_PER_FILE_BYTE.get(format_of(source) or "")
     free = free_memory()
     try:
         size = os.path.getsize(source)
     except OSError:
         return None
-    if swells is None or free is None or size * swells <= free:
+    if factor is None or free is None or size * factor <= free:
         return None
-    return f"{source} would take about {size * swells / 1e9:,.0f} GB, and {free / 1e9:,.0f} GB of memory are free"
+    return f"{source} would take about {size * factor / 1e9:,.0f} GB, and {free / 1e9:,.0f} GB of memory are free"

@@ -1,4 +1,4 @@
-"""Blocks that lie in files: mapped into memory, so that a pass reads them from disk where they do not fit.
+"""Blocks in files, mapped into memory: a pass reads them from disk if they do not fit in memory.
 
 Files of whole tasks -> blocks on disk: rows sorted, repeats and conflicts resolved as in memory, with their ids.
 """
@@ -31,18 +31,18 @@ from quorate.backends.task_rows import (
 )
 from quorate.blocks.block import Abstentions, Block, Sampled, StoredBlocks, check_codes, code_type, in_order_of_hash
 from quorate.blocks.memory import MemoryBlocks, named_answers
-from quorate.blocks.sampling import trimmed
+from quorate.blocks.sampling import trim_sample
 from quorate.errors import NotInMemoryError
 from quorate.io.gold import LocalGold
 from quorate.io.options import ReadOptions
 from quorate.progress import tracked
 
-# Files of numbers, one after another. START has for each task the position of its first answer, and then the end.
+# Files of numbers. START has for each task the position of its first answer, and last the number of answers.
 START = "start"
 WORKER = "worker"
 LABEL = "label"
 SYMBOL = "symbol"  # only where several labels mean one class
-ABSTENTION_START = "abstention-start"  # the three of abstentions only where workers may abstain
+ABSTENTION_START = "abstention-start"  # the three files of abstentions: only where workers may abstain
 ABSTENTION_WORKER = "abstention-worker"
 ABSTENTION_SYMBOL = "abstention-symbol"
 STARTS = (START, ABSTENTION_START)
@@ -50,11 +50,11 @@ STARTS = (START, ABSTENTION_START)
 
 @dataclass(frozen=True)
 class Packed:
-    """Blocks on disk, and who is in them."""
+    """Blocks on disk, with their workers and classes."""
 
     folder: Path  # START to ABSTENTION_SYMBOL; names-*.arrow: the ids of the tasks
     crowd_info: CrowdInfo
-    names: tuple[Path, ...]  # of the tasks, a file for each of the rows
+    names: tuple[Path, ...]  # files of task ids, one for each file of rows
     known: IntArray | None  # the known class of each task, -1 where unknown
     class_of_symbol: IntArray | None  # the class of each symbol; None where every label is a class
     has_grades: bool  # whether symbols are kept
@@ -63,13 +63,13 @@ class Packed:
 def pack(
     rows: PartitionedRows, folder: Path, reading: ReadOptions, engine: str, gold: LocalGold | None = None
 ) -> Packed:
-    """Sort and check the rows of each file, and append them to blocks on disk; the files are removed on the way.
+    """Sort and check the rows of each file, and append them to blocks on disk; each file is then removed.
 
     Args:
-        rows: in files of whole tasks.
-        folder: where the blocks go.
-        reading: what becomes of conflicts and missing fields.
-        engine: the name of where the answers come from.
+        rows: rows in files of whole tasks.
+        folder: folder of the blocks.
+        reading: how conflicts and missing fields are handled.
+        engine: name of the engine that the answers come from.
         gold: known labels.
 
     Raises:
@@ -93,7 +93,7 @@ def pack(
         files = {name: opened.enter_context((folder / name).open("wb")) for name in _file_names(rows)}
         for name in STARTS:
             if name in files:
-                np.zeros(1, np.int64).tofile(files[name])  # of the first task; each task appends its end
+                np.zeros(1, np.int64).tofile(files[name])  # start of the first task; each task appends its end
         for number, path in tracked("packing", list(enumerate(rows.files))):
             table = _read(path)
             if table is not None:
@@ -140,7 +140,7 @@ def _read(path: Path) -> pa.Table | None:
 
 
 def _append(tasks: TaskRows, rows: PartitionedRows, totals: Totals, files: Mapping[str, BinaryIO]) -> None:
-    """Write a file's answers and abstentions after those of the files before."""
+    """Append the answers and abstentions of a file to those of the previous files."""
     resolved = tasks.rows
     n_tasks = len(tasks.names)
     n_symbols = len(rows.symbols(len(rows.classes)))
@@ -181,14 +181,14 @@ def _keep_names(names: pa.Array, path: Path) -> Path:
 
 
 def _renumber(path: Path, code: IntArray, before: int, after: int) -> None:
-    """Give the labels of a file other numbers."""
+    """Replace the label codes of a file."""
     old = code_type(before)
     new = code_type(after)
     code[np.fromfile(path, old)].astype(new).tofile(path)
 
 
 def task_names(packed: Packed) -> Iterator[pa.Array]:
-    """Read the ids of the tasks, file by file, in the order of the blocks.
+    """Yield the ids of the tasks, file by file, in the order of the blocks.
 
     >>> task_names  # doctest: +ELLIPSIS
     <function task_names at ...>
@@ -203,20 +203,20 @@ class FileBlocks(MemoryBlocks):
     """All answers in files of a folder, which is removed with this object."""
 
     packed: Packed = field(kw_only=True)
-    folder: "PassingFolder" = field(kw_only=True, repr=False)
+    folder: "TemporaryFolder" = field(kw_only=True, repr=False)
 
     @property
     def crowd_info(self) -> CrowdInfo:
-        """Who is in them."""
+        """Their workers and classes."""
         return self.packed.crowd_info
 
     @cached_property
     def per_worker(self) -> IntArray:
-        """N_i, the answers of each worker; counted while packing."""
+        """N_i, the number of answers of each worker; counted while packing."""
         return self.packed.crowd_info.per_worker
 
     def sample(self, n_answers: int) -> Sampled:
-        """Bring the first tasks by the hash of their ids into memory: complete files, which are in that order."""
+        """Return the tasks with the smallest hashes, as in memory: files are in the order of the hashes."""
         n_tasks = 0
         names = []
         for part in task_names(self.packed):
@@ -229,10 +229,10 @@ class FileBlocks(MemoryBlocks):
             named_answers(first_tasks, self.class_of_symbol, pa.concat_arrays(names), self.crowd_info),
             first_tasks.gold,
         )
-        return trimmed(sample, n_answers)
+        return trim_sample(sample, n_answers)
 
     def gold_tasks(self) -> Block:
-        """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
+        """Return the tasks of known class in memory, in the order of the hashes of their ids."""
         gold_block = super().gold_tasks()
         known = self.all_tasks.is_known
         names = []
@@ -243,11 +243,11 @@ class FileBlocks(MemoryBlocks):
         return in_order_of_hash([(gold_block, pa.concat_arrays(names))])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the files behind in a copy by pickle, which then has only what was asked for before."""
+        """Pickle without the files: a copy has only the results that were computed before."""
         return LostBlocks, (self.n_tasks, self.n_workers, self.n_classes, self.n_answers, self.per_worker)
 
 
-class PassingFolder:
+class TemporaryFolder:
     """A folder that is removed with this object, or when the process ends."""
 
     def __init__(self, within: str | Path | None = None) -> None:
@@ -259,7 +259,7 @@ class PassingFolder:
 
 @dataclass(frozen=True)
 class LostBlocks:
-    """What a copy by pickle has instead of blocks on disk: how many there are of everything."""
+    """The sizes of blocks, which a pickled copy has instead of the blocks."""
 
     n_tasks: int
     n_workers: int
@@ -283,7 +283,7 @@ class BlockCrowdInfo(CrowdInfo):
     blocks: StoredBlocks = field(repr=False)
 
     def n_peers(self) -> IntArray | None:
-        """Return how many others each worker shares a task with."""
+        """Return the number of other workers with whom each worker shares a task."""
         return self.blocks.n_peers()
 
 
@@ -300,11 +300,11 @@ def pack_blocks(
 
     Args:
         batches: task, worker, label, and order if it decides which of two answers came first.
-        n_rows: how many rows there are.
-        reading: what becomes of conflicts and missing fields, and the classes.
-        engine: the name of where the rows come from.
+        n_rows: number of rows.
+        reading: how conflicts and missing fields are handled, and the classes.
+        engine: name of the engine that the rows come from.
         gold: known labels.
-        temp: the folder in which the files lie, in a folder of their own, for as long as the blocks are used.
+        temp: folder in which a temporary folder of the files is made; it is removed with the blocks.
 
     Raises:
         InputError: the answers cannot be used as they are; each cause has its own class.
@@ -314,7 +314,7 @@ def pack_blocks(
     >>> blocks.n_tasks, blocks.per_worker.tolist(), blocks.n_peers().tolist()
     (2, [2, 1], [1, 1])
     """
-    folder = PassingFolder(temp)
+    folder = TemporaryFolder(temp)
     try:
         rows = partition_rows(batches, folder.path, n_rows, reading)
         packed = pack(rows, folder.path, reading, engine, gold)

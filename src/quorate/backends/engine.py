@@ -1,4 +1,4 @@
-"""The engine that holds the answers, and the only door to it: every query passes here, is named, and is noted down."""
+"""The engine that holds the answers. Every query to it goes through this module, which names and records it."""
 
 import os
 import re
@@ -21,9 +21,9 @@ from quorate.backends.transfer import batches_of, drop_table, table_from
 from quorate.errors import EngineError, QuorateError, in_shell, not_installed
 from quorate.progress import listener, report
 
-# An engine, and the module that it needs beside ibis.
+# The module that each engine needs in addition to ibis.
 EXTRAS = {"duckdb": "duckdb", "spark": "pyspark", "postgres": "psycopg", "sqlite": "regex"}
-# What people call it, and the extra that installs it.
+# Its common name, and the extra that installs it.
 NEEDS = {
     "duckdb": ("DuckDB", "warehouse"),
     "spark": ("Spark", "spark"),
@@ -37,15 +37,15 @@ TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S
 class Engine:
     """A connection, and the names of the queries that ran over it."""
 
-    connection: Backend | None  # None in a copy that came by pickle
-    journal: list[str] = field(default_factory=list)  # one entry a query over the answers, in order
-    held: dict[str, EngineTable | None] = field(default_factory=dict, repr=False)  # tables of ours there, by name
-    last_name: str = ""  # what ibis called it, in such a copy
-    is_ours: bool = False  # whether the connection was made here, and is ours to close
+    connection: Backend | None  # None in a pickled copy
+    journal: list[str] = field(default_factory=list)  # the name of each query over the answers, in order
+    held: dict[str, EngineTable | None] = field(default_factory=dict, repr=False)  # our tables in the engine, by name
+    last_name: str = ""  # the name of the engine in ibis, in a pickled copy
+    is_ours: bool = False  # whether the connection was made here, and must be closed here
 
     @property
     def backend(self) -> Backend:
-        """What ibis speaks to it with."""
+        """The backend of ibis."""
         if self.connection is None:
             raise EngineError(
                 f"This copy has no connection to {self.last_name}, because connections cannot be pickled. Open the "
@@ -55,58 +55,58 @@ class Engine:
 
     @property
     def name(self) -> str:
-        """What ibis calls it."""
+        """The name of the engine in ibis."""
         return self.last_name if self.connection is None else str(self.connection.name)
 
     def without_connection(self) -> "Engine":
-        """Return what can be kept where the engine is not: its name, and the queries that ran."""
+        """Return a copy without the connection: the name of the engine, and the queries that ran."""
         return Engine(None, list(self.journal), {}, self.name)
 
     def fetch(self, expression: EngineTable | ColumnExpression, stage: str) -> pa.Table:
-        """Run a query and take its (small) result out of the engine."""
+        """Run a query and return its (small) result in memory."""
         with self.running(stage):
             return table_from(self.backend, expression.as_table())
 
     def stream(self, expression: EngineTable, stage: str, n_rows: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Run a query and take its result out piece by piece."""
+        """Run a query and yield its result in batches."""
         with self.running(stage):
             yield from batches_of(self.backend, expression, n_rows)
 
     def keep(self, expression: EngineTable, stage: str) -> EngineTable:
-        """Run a query and leave its result in the engine until `release`."""
+        """Run a query and keep its result in the engine until `release`; return its table."""
         with self.running(stage):
             name = f"quorate_{secrets.token_hex(8)}"
             try:
                 table = self.backend.create_table(name, expression, temp=True)
                 self.held[name] = None
-            except NotImplementedError:  # Spark keeps the rows, or how to find them again
+            except NotImplementedError:  # Spark keeps the rows, or how to compute them again
                 table = expression.cache()
                 self.held[table.op().name] = table
             return table
 
     def release(self, *but: EngineTable) -> None:
-        """Remove what we left in the engine, except the tables given."""
+        """Remove our tables from the engine, except the given ones."""
         stay = {table.op().name for table in but}
         for name in [name for name in self.held if name not in stay]:
-            kept = self.held.pop(name)
-            if kept is None:
+            table_kept = self.held.pop(name)
+            if table_kept is None:
                 drop_table(self.backend, name)
-            elif hasattr(kept, "release"):
-                kept.release()
+            elif hasattr(table_kept, "release"):
+                table_kept.release()
 
     def close(self) -> None:
-        """End a connection that was made here; a caller's own, and Spark's, which others may share, stay open."""
+        """Close a connection that was made here; those of the caller and of Spark, which may be shared, stay open."""
         if self.is_ours and self.connection is not None:
             self.connection.disconnect()
 
     def upload(self, table: pa.Table) -> EngineTable:
-        """Give the engine a small table."""
+        """Copy a small table into the engine, and return it as a table there."""
         import ibis
 
-        ours: EngineTable = ibis.memtable(table)
-        self.backend.to_pyarrow(ours.count())  # an engine learns of the table when a query over it is run
-        self.held[ours.op().name] = ours
-        return self.backend.table(ours.op().name)
+        memory_table: EngineTable = ibis.memtable(table)
+        self.backend.to_pyarrow(memory_table.count())  # the engine gets the table with the first query over it
+        self.held[memory_table.op().name] = memory_table
+        return self.backend.table(memory_table.op().name)
 
     @contextmanager
     def running(self, stage: str) -> Iterator[None]:
@@ -122,7 +122,7 @@ class Engine:
                 yield
         except (QuorateError, KeyboardInterrupt, GeneratorExit):
             raise
-        except Exception as error:  # every engine has exceptions of its own
+        except Exception as error:  # every engine has its own exceptions
             raise EngineError(
                 f"{self.name} failed while {stage}: {first_line(error)}{_remedy(error)}"
             ) from public_cause(error)
@@ -159,7 +159,7 @@ def _check_installed(engine: str) -> None:
 def _duckdb(memory: str | None, temp: str | None) -> Engine:
     import ibis
 
-    # The order of rows means nothing here, and keeping it costs memory.
+    # The order of rows has no meaning here, and preserving it takes memory.
     options: dict[str, bool | str] = {"preserve_insertion_order": False}
     if memory is not None:
         options["memory_limit"] = memory
@@ -169,7 +169,7 @@ def _duckdb(memory: str | None, temp: str | None) -> Engine:
 
 
 def _quiet(backend: Backend) -> Backend:
-    """Let DuckDB report its progress on request, and draw no bar of its own."""
+    """Let DuckDB report its progress on request, without its own progress bar."""
     if backend.name == "duckdb":
         backend.con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     return backend
@@ -192,21 +192,21 @@ def _without_jvm_messages() -> Iterator[None]:
     if not in_shell.get():
         yield
         return
-    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")  # about versions of pandas
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")  # warnings about versions of pandas
     sys.stderr.flush()
-    kept = os.dup(2)
+    saved_stderr = os.dup(2)
     try:
         with open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved_stderr, 2)
+        os.close(saved_stderr)
 
 
 def _connect_url(url: str, where: EngineOptions) -> Engine:
     scheme = url.partition(":")[0].replace("postgresql", "postgres")
-    if scheme in EXTRAS:  # names the extra of that engine, and of no other
+    if scheme in EXTRAS:  # the error names the extra of this engine
         _check_installed(scheme)
     if find_spec("ibis") is None:
         raise not_installed("a connection to another engine", "ibis", "[warehouse]", error=EngineError)
@@ -225,7 +225,7 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
                 backend.con.execute(f"SET {setting} = '{quoted}'")
         return Engine(backend, is_ours=backend.name != "pyspark")
     except Exception as error:
-        # The other library's message may hold the whole address, and a traceback would show it too.
+        # The message of the library may contain the whole address, and a traceback would show it too.
         raise EngineError(f"cannot connect to {render_address(url)}: {first_line(error, url)}") from None
 
 
@@ -240,7 +240,7 @@ def _check_database_file(scheme: str, url: str) -> None:
 
 @contextmanager
 def _watching(backend: Backend, stage: str) -> Iterator[None]:
-    """Ask DuckDB for its progress from time to time if a callback wants it; other engines report none."""
+    """Report DuckDB's progress to the callback, if there is one, every 0.2 seconds; other engines report none."""
     on_progress = listener.get()
     done = threading.Event()
     if on_progress is None or backend.name != "duckdb":
@@ -264,8 +264,8 @@ def first_line(error: Exception, *addresses: str) -> str:
     """Return the first line of an engine's message; of a failure on Spark's executors, the last line of the traceback.
 
     Args:
-        error: of another library.
-        addresses: that it was given, whose secrets are taken out of the message.
+        error: exception of another library.
+        addresses: addresses that the library was given; their secrets are removed from the message.
 
     >>> first_line(ValueError("no such column"))
     'no such column'

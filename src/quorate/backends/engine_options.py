@@ -1,4 +1,4 @@
-"""`EngineOptions`: where answers lie, and which engine counts them; without loading any engine."""
+"""`EngineOptions`: where the answers are, and which engine reads them; without loading any engine."""
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
@@ -11,20 +11,20 @@ ENGINES: tuple[str, ...] = get_args(EngineName)
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Where answers lie, and which engine counts them.
+    """Where the answers are, and which engine reads them.
 
     >>> EngineOptions(memory="4GB").name
     'duckdb'
     """
 
     engine: str | None = None  # duckdb (the default) or spark
-    memory: str | None = None  # what may be used here, as in 4GB; above it, DuckDB spills to disk
-    temp: str | None = None  # the folder that it spills to
-    master: str | None = None  # of Spark, as in local[4] or spark://host:7077; by default that of its own settings
+    memory: str | None = None  # limit on this machine, such as 4GB; above it, DuckDB spills to disk
+    temp: str | None = None  # the folder that DuckDB spills to
+    master: str | None = None  # of Spark, such as local[4] or spark://host:7077; by default from its settings
     connect: str | None = field(default=None, repr=False)  # an ibis connection string, for any other engine
-    table: str | None = None  # there, instead of files; database.name where it is not in the default one
+    table: str | None = None  # instead of files; database.name if it is not in the default one
     order: str | None = None  # the column that decides which of two answers came first
-    most: int | None = None  # answers that are read into memory, where that is not 20 million or what `memory` holds
+    most: int | None = None  # maximum number of answers read into memory; by default 20 million or what `memory` holds
 
     def __post_init__(self) -> None:
         if self.connect is not None:
@@ -40,7 +40,7 @@ class EngineOptions:
 
     @property
     def name(self) -> str:
-        """Of the engine, unless a connection string names it."""
+        """Name of the engine, unless a connection string names it."""
         return self.engine or "duckdb"
 
 

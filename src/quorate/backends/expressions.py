@@ -1,5 +1,5 @@
 # ruff: noqa: D102  # these are methods of ibis, documented there
-"""Types of what this package uses of ibis, which has none of its own: columns, tables and backends."""
+"""Types of the columns, tables and backends of ibis that this package uses; ibis has no types of its own."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
@@ -19,7 +19,7 @@ class Kind(Protocol):
 
 
 class ColumnExpression(Protocol):
-    """A column, or one value of a group: an expression that is computed where the table lies."""
+    """A column, or one value of a group: an expression that the engine computes."""
 
     def __invert__(self) -> "ColumnExpression": ...
     def __neg__(self) -> "ColumnExpression": ...
@@ -46,7 +46,7 @@ class Grouped(Protocol):
 
 
 class EngineTable(Protocol):
-    """A table in an engine, or a query over some; its columns are its attributes."""
+    """A table in an engine, or a query over tables; its columns are its attributes."""
 
     @property
     def columns(self) -> Sequence[str]: ...
@@ -85,7 +85,7 @@ class Relation(Protocol):
 
 
 class Connection(Protocol):
-    """DuckDB's own connection, which ibis wraps; other engines have none of this."""
+    """The connection of DuckDB, which ibis wraps; other engines have no such methods."""
 
     def cursor(self) -> object: ...
     def execute(self, statement: str) -> object: ...
@@ -94,7 +94,7 @@ class Connection(Protocol):
 
 
 class Backend(Protocol):
-    """An engine, as ibis speaks to it."""
+    """An engine in ibis."""
 
     @property
     def name(self) -> str: ...

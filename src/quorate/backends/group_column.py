@@ -10,7 +10,7 @@ from quorate.errors import BlankFieldError, ConflictingGroupsError, shown
 
 
 def read_groups(engine_source: EngineSource) -> dict[Any, Any] | None:
-    """Return a mapping from worker to group; None where no column of groups was named.
+    """Return a mapping from worker to group; None if no column of groups was named.
 
     Raises:
         BlankFieldError: a group is missing.
@@ -35,7 +35,7 @@ def read_groups(engine_source: EngineSource) -> dict[Any, Any] | None:
         workers, groups = (plain_column(columns.column(k).combine_chunks()).to_pylist() for k in (0, 1))
         for worker, group in zip(workers, groups, strict=True):
             if worker is None:
-                continue  # reported, or left out, with the rows
+                continue  # reported or skipped with the rows
             if group is None or str(group).strip() == "":
                 raise BlankFieldError(f"{name!r} is missing in a row of worker {shown(worker)}; fill it in")
             if group_of_worker.setdefault(worker, group) != group:

@@ -15,18 +15,18 @@ from quorate.backends.expressions import EngineTable
 from quorate.io.inputs import is_guarding, local_path, record_input
 from quorate.io.read_table import Source
 
-SIDECARS = ("-wal", "-journal", "-shm", ".wal")  # what SQLite and DuckDB keep beside a database that is open
+SIDECARS = ("-wal", "-journal", "-shm", ".wal")  # files that SQLite and DuckDB keep next to an open database
 QUOTED = re.compile(r"""'((?:[^']|'')+)'|"((?:[^"]|"")+)\"""")
-FILE_LIST = re.compile(r"list_value\(([^()]*)\)")  # how ibis names the files of a view to DuckDB
+FILE_LIST = re.compile(r"list_value\(([^()]*)\)")  # how ibis passes the files of a view to DuckDB
 
 
 def record_engine_inputs(engine: Engine, table: EngineTable, source: Source) -> None:
     """Record the files that an engine reads for a table.
 
     Args:
-        engine: DuckDB, SQLite or Spark; others lie on servers, or read no files of ours.
-        table: of the answers.
-        source: the path, the pattern or the address that the table was made of; anything else is looked up.
+        engine: DuckDB, SQLite or Spark; other engines are on servers, or read no local files.
+        table: table of the answers.
+        source: the path, pattern or address that the table was made from; for any other source, the engine is asked.
 
     Raises:
         OptionError: one of the files has been announced as an output.
@@ -67,11 +67,11 @@ def _spark_files(engine: Engine, table: EngineTable) -> list[str]:
 
 
 def _quoted_names(engine: Engine, table: EngineTable) -> set[str]:
-    """Return what may name files in the query of a table, and in the views that the query uses."""
+    """Return the possible file names in the query of a table and in the views that the query uses."""
     query = str(engine.backend.compile(table))
     views = dict(_rows(engine, "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal"))
     texts = [query]
-    for text in texts:  # grows: a view may use another
+    for text in texts:  # the list grows: a view may use another view
         used = [name for name in views if name in text]
         texts += [views.pop(name) for name in used]
     names = {name for text in texts for name in _literals(text) if "/" in name or "." in name or os.sep in name}

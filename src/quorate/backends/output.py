@@ -1,11 +1,8 @@
 """Labels -> a file or a table of the engine, which appears when it is complete.
 
-An engine with transactions creates and fills the table in one; elsewhere (Spark and others) the table is filled under a
-temporary name and renamed.
-
-The labels of all blocks, with the ids of their tasks -> a file or a table, piece by piece.
-
-Labels that were written piece by piece, to a file or a table; how sure they are, and how to have them here.
+An engine with transactions creates and fills the table in one transaction; in others (such as Spark) it is filled under
+a temporary name and then renamed. Labels are written in batches, with the ids of their tasks. `KeptLabels` are
+labels that were written, with their confidence statistics; they are read when they are used.
 """
 
 import secrets
@@ -38,10 +35,10 @@ ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".jsonl": "js
 
 
 def check_output(engine: Engine, output: str | Path | None, output_table: str | None) -> None:
-    """Refuse, before anything is counted, what could not be written afterwards.
+    """Check, before any computation, that the labels can be written.
 
     Raises:
-        UnwritableFileError: the ending, or the folder, will not do.
+        UnwritableFileError: the ending is unknown, or the folder cannot be written to.
         EngineError: there is a table of that name.
 
     >>> from quorate.backends.engine import connect
@@ -64,7 +61,7 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
 
 
 def check_table(engine: Engine, name: str) -> None:
-    """Refuse to make a table that exists already, or whose name the engine would cut short.
+    """Check that a table does not exist, and that the engine does not truncate its name.
 
     Raises:
         EngineError: it exists, or its name is too long.
@@ -95,7 +92,7 @@ def _check_place(path: Path) -> None:
 
 
 def format_of_labels(output: str | Path) -> str:
-    """Name the format that a file's ending stands for.
+    """Return the format of a file name's ending.
 
     >>> format_of_labels("labels.pq")
     'parquet'
@@ -104,7 +101,7 @@ def format_of_labels(output: str | Path) -> str:
 
 
 def write_remote(engine: Engine, file: Path, output: str) -> None:
-    r"""Let DuckDB copy a Parquet file of labels to another place, in the format of its name.
+    r"""Let DuckDB copy a Parquet file of labels to another address, in the format of its name.
 
     >>> import tempfile
     >>> from pyarrow import parquet
@@ -119,11 +116,11 @@ def write_remote(engine: Engine, file: Path, output: str) -> None:
     with engine.running("handing out the labels"):
         rows = engine.backend.read_parquet(str(file))
         write = {"parquet": engine.backend.to_parquet, "csv": engine.backend.to_csv}[format_of_labels(output)]
-        write(rows, output)  # what writes there makes its files appear when they are complete
+        write(rows, output)  # DuckDB's writers show a file when it is complete
 
 
 def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: str) -> None:
-    """Make a table in the engine of rows that are in memory, or that arrive batch by batch, one batch at least.
+    """Create a table in the engine from rows in memory, or from at least one batch of rows.
 
     The table appears when it is complete.
 
@@ -135,7 +132,7 @@ def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: s
     """
     failed: list[Exception] = []
 
-    def coming(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def recorded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
             yield from batches
         except Exception as error:
@@ -146,14 +143,14 @@ def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: s
         try:
             fill_table(engine.backend, content, table_name, database)
         except Exception:
-            if failed:  # the engine's message about rows that end early may not name the cause
+            if failed:  # the engine reports only that the rows ended early
                 raise failed[0] from None
             raise
 
     content: pa.Table | pa.RecordBatchReader = rows
     if not isinstance(rows, pa.Table):
         first = next(rows)
-        content = pa.RecordBatchReader.from_batches(first.schema, chain([first], coming(rows)))
+        content = pa.RecordBatchReader.from_batches(first.schema, chain([first], recorded(rows)))
     if engine.backend.name in TRANSACTIONAL:
         database, _, table_name = name.rpartition(".")
         with engine.running("voting"):
@@ -163,7 +160,7 @@ def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: s
 
 
 def put_spark_table(engine: Engine, frame: Any, name: str) -> None:
-    """Let Spark's executors write a table; it has its name only when it is complete.
+    """Let Spark's executors write a table; it gets its name when it is complete.
 
     >>> put_spark_table  # doctest: +ELLIPSIS
     <function put_spark_table at ...>
@@ -178,9 +175,9 @@ def put_spark_table(engine: Engine, frame: Any, name: str) -> None:
 
 @contextmanager
 def all_or_none(engine: Engine) -> Iterator[list[str | None]]:
-    """Let the files that are written within appear together at the end; where anything fails, none, and no table.
+    """Show the files that are written in this context together at its end; after an error, no file and no table.
 
-    Tables that were made within are put on the list that this hands out, to be taken back.
+    The caller appends the names of tables made in this context to the yielded list; after an error they are dropped.
 
     >>> from quorate.backends.engine import connect
     >>> engine = connect()
@@ -206,8 +203,8 @@ def all_or_none(engine: Engine) -> Iterator[list[str | None]]:
 def _under_its_name(engine: Engine, name: str, make: Callable[[str, str | None], object]) -> None:
     """Make a table under a temporary name, and rename it when it is complete.
 
-    The temporary name has 24 bytes whatever the name asked for: no engine cuts it, and its 64 random bits are those of
-    no other table, so that the table which is dropped after an error is the one that was made here.
+    The temporary name has 24 bytes, which no engine truncates. Its 64 random bits make it unique, so that after an
+    error only the table that was made here is dropped.
     """
     backend = engine.backend
     database = name.rpartition(".")[0]
@@ -223,14 +220,14 @@ def _under_its_name(engine: Engine, name: str, make: Callable[[str, str | None],
         raise
 
 
-AT_ONCE = 1 << 20  # labels that are written at a time
+LABELS_PER_BATCH = 1 << 20  # labels that are written together
 
 
 @dataclass
 class LabelTally(ConfidenceTotals):
-    """How sure the labels are that have gone by."""
+    """Confidence statistics of the labels counted so far."""
 
-    columns: tuple[str, ...] = ()  # of the labels, where they are put to batches
+    columns: tuple[str, ...] = ()  # of the batches of labels
 
     def add_rows(self, rows: LabelRows) -> None:
         """Count the labels of a block."""
@@ -241,9 +238,9 @@ def label_batches(parts: Iterable[LabelRows], blocks: FileBlocks, tally: LabelTa
     """Yield the labels of all blocks with the ids of their tasks, in batches.
 
     Args:
-        parts: labels of each block, in their order.
+        parts: labels of each block, in order.
         blocks: the blocks.
-        tally: counts the labels on the way.
+        tally: to which the labels are added.
 
     >>> from quorate.methods.fit_blocks import fit_blocks
     >>> from quorate.io.options import ReadOptions
@@ -263,7 +260,7 @@ def label_batches(parts: Iterable[LabelRows], blocks: FileBlocks, tally: LabelTa
 def larger_batches(
     parts: Iterable[tuple[LabelRows, pa.RecordBatch]], tally: LabelTally, n_tasks: int
 ) -> Iterator[pa.RecordBatch]:
-    """Put the labels of blocks together to batches that are worth writing, and count them on the way.
+    """Yield the labels of blocks in larger batches, and add them to the tally.
 
     >>> one = LabelRows(np.array([0]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
     >>> rows = labels_of_part(one, pa.array(["t1"]), pa.array(["cat"]))
@@ -277,17 +274,17 @@ def larger_batches(
         tally.columns = tuple(rows.schema.names)
         waiting.append(rows)
         n += len(part.label)
-        if n >= AT_ONCE:
-            yield _together(waiting)
+        if n >= LABELS_PER_BATCH:
+            yield _combined(waiting)
             waiting = []
             n = 0
         report("voting", tally.n, n_tasks)
     if waiting:
-        yield _together(waiting)
+        yield _combined(waiting)
 
 
 def labels_of_part(part: LabelRows, names: pa.Array, classes: pa.Array) -> pa.RecordBatch:
-    """Put names to the codes of a block's labels: one row per task, as `quorate.Result.labels` has them.
+    """Return the labels of a block with names for codes: one row per task, as in `quorate.Result.labels`.
 
     >>> part = LabelRows(np.array([1]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
     >>> labels_of_part(part, pa.array(["t1"]), pa.array(["cat", "dog"])).to_pylist()[0]["label"]
@@ -296,20 +293,20 @@ def labels_of_part(part: LabelRows, names: pa.Array, classes: pa.Array) -> pa.Re
     return pa.RecordBatch.from_pydict(part.columns(names, classes))
 
 
-def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _combined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     (batch,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
     return batch
 
 
 class _TaskNames:
-    """The ids of tasks, handed out in their order, some at a time."""
+    """The ids of tasks, returned in order, some at a time."""
 
     def __init__(self, files: Iterator[pa.Array]) -> None:
         self.files = files
         self.left: pa.Array | None = None
 
     def next(self, n: int) -> pa.Array:
-        """Hand out the next n ids."""
+        """Return the next n ids."""
         missing = n
         parts: list[pa.Array] = []
         while missing or not parts:
@@ -343,7 +340,7 @@ def _write_csv(batches: Iterator[pa.RecordBatch], stream: IO[bytes]) -> None:
 
     for number, batch in enumerate(batches):
         if number == 0:
-            stream.write((",".join(batch.schema.names) + "\n").encode())  # our own names, which need no quotes
+            stream.write((",".join(batch.schema.names) + "\n").encode())  # our column names need no quotes
         csv.write_csv(batch, stream, csv.WriteOptions(include_header=False, quoting_style="needed"))
 
 
@@ -367,9 +364,9 @@ def _write_json_lines(batches: Iterator[pa.RecordBatch], stream: IO[bytes]) -> N
 
 @dataclass(frozen=True)
 class KeptLabels:
-    """Labels that are read when somebody asks for them.
+    """Labels in a file or a table, which are read when they are used.
 
-    A copy by pickle has the figures and what was read before; of files that were only for the time being, no more.
+    A pickled copy has the confidence statistics and what was read before, but not the labels of a temporary file.
 
     >>> import quorate
     >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
@@ -382,10 +379,10 @@ class KeptLabels:
     figures: ConfidenceStats
     output: str | Path | None = field(default=None, repr=False)  # the file or the table that the caller named
     in_table: bool = False  # whether that is a table of the engine
-    file: Path | None = None  # what was written, there or for the time being
+    file: Path | None = None  # the file that was written, at the output or temporary
     columns: tuple[str, ...] = ()  # of what was written
-    keeper: Any = field(default=None, repr=False)  # who removes a file that is for the time being, when it goes itself
-    summed_chances: FloatArray | None = field(default=None, repr=False)  # by `Vote.chances`
+    keeper: Any = field(default=None, repr=False)  # removes a temporary file when it is deleted itself
+    summed_chances: FloatArray | None = field(default=None, repr=False)  # as `Vote.chances` returns them
 
     @property
     def table(self) -> EngineTable:
@@ -408,7 +405,7 @@ class KeptLabels:
         return table
 
     def confidence_stats(self) -> ConfidenceStats:
-        """Return how sure the labels are."""
+        """Return the confidence statistics of the labels."""
         return self.figures
 
     def labels(self) -> Table:
@@ -416,7 +413,7 @@ class KeptLabels:
         return Table(pa.Table.from_batches(self.batches()).sort_by("task"))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read the labels piece by piece."""
+        """Yield the labels in batches."""
         if self.in_table:
             return self.engine.stream(self.table, "handing out the labels")
         file = self._file()
@@ -449,7 +446,7 @@ class KeptLabels:
 
 
 def _typed(table: pa.Table) -> pa.Table:
-    """Give text its types: all fields of CSV are read as text, and those without a value as empty."""
+    """Cast columns of text to their types: the fields of CSV are read as text, missing ones as empty text."""
     kinds = {"n_answers": pa.int64(), "n_abstained": pa.int64(), "tied": pa.bool_()}
     for k, name in enumerate(table.column_names):
         if name not in ("task", "status"):

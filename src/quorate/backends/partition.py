@@ -1,8 +1,8 @@
-"""Rows of any engine -> files on disk, each with whole tasks: workers and labels as integers, tasks as they were.
+"""Rows of any engine -> files on disk, each with whole tasks: workers and labels as integers, task ids unchanged.
 
 The high bits of a hash of its id choose the file of a task (`quorate.blocks.sampling.hash_ids`). So the files do
 not depend on the order of the rows, and the first of them are a sample of the tasks.
-`quorate.backends.disk.pack_blocks` calls `partition_rows`, and makes blocks of the files.
+`quorate.backends.disk.pack_blocks` calls `partition_rows`, and packs the files into blocks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,13 +23,12 @@ from quorate.io.options import ROLES, ReadOptions
 from quorate.io.rows import missing_value_error, other_fields
 from quorate.progress import report
 
-IN_A_FILE = 3_000_000  # rows, so that one file is sorted within a few hundred megabytes
-MOST_FILES = 512  # open at a time
-NARROW = 250  # classes up to which a label takes one byte, with a few to spare
+MAX_FILE_ROWS = 3_000_000  # so that a file is sorted within a few hundred megabytes of memory
+MAX_FILES = 512  # open at the same time
 
 
 class Coder:
-    """Numbers for the values of a column, as they come in, batch by batch."""
+    """Codes for the values of a column, numbered as they arrive, batch by batch."""
 
     def __init__(self, name: str, *, is_label: bool = False) -> None:
         self.name = name
@@ -39,7 +38,7 @@ class Coder:
         self.example: dict[str, Any] | None = None  # a row that lacks the value
 
     def codes(self, batch: Mapping[str, pa.Array], role: str) -> IntArray:
-        """Return the number of each value, -1 where it is missing."""
+        """Return the code of each value, -1 where it is missing."""
         codes, names = encode(pa.chunked_array([batch[role]]), self.name, is_label=self.is_label)
         missing = np.flatnonzero(codes < 0)
         if len(missing):
@@ -47,20 +46,20 @@ class Coder:
         if self.names is None:
             self.names = names
             return codes
-        place = positions(names.cast(self.names.type), self.names)
-        new = place < 0
+        position = positions(names.cast(self.names.type), self.names)
+        new = position < 0
         if new.any():
-            place[new] = len(self.names) + np.arange(new.sum())
+            position[new] = len(self.names) + np.arange(new.sum())
             self.names = pa.concat_arrays([self.names, names.filter(from_numpy(new)).cast(self.names.type)])
-        return np.append(place, -1).astype(np.int32)[codes]
+        return np.append(position, -1).astype(np.int32)[codes]
 
     def note(self, n: int, row: dict[str, Any]) -> None:
-        """Count values that are missing, and keep a row that shows it."""
+        """Count missing values, and keep one row without the value as an example."""
         self.n_missing += n
         self.example = self.example or row
 
     def refuse(self, role: str, columns: Sequence[str]) -> NoReturn:
-        """Raise the error that the column lacks values, with the other fields of one such row.
+        """Raise the error that values are missing, with the other fields of one such row.
 
         Raises:
             MissingFieldError: always.
@@ -78,15 +77,15 @@ class PartitionedRows:
     files: tuple[Path, ...]  # Arrow streams of task, w, c (and order); w or c is -1 where that field is missing
     worker_names: pa.Array
     classes: pa.Array
-    worker_code: IntArray  # the code of each w, by the order of the ids
-    class_code: IntArray  # the code of each c, as `quorate.io.labels.Alphabet` has it
+    worker_code: IntArray  # the code of each w, in the order of the ids
+    class_code: IntArray  # the code of each c, as in `quorate.io.labels.Alphabet`
     n_rows: int
     n_without_task: int  # rows that are in no file
     answer_names: pa.Array | None = None  # the labels that are answers; None where they are the classes
     class_of_symbol: IntArray | None = None  # the class of each of them
     unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no row has
-    n_abstentions: int = 0  # labels by which workers abstain, a blank the last of them
-    labels: pa.Array | None = None  # behind each c, where c is found by them
+    n_abstentions: int = 0  # number of abstention labels; a blank is the last one
+    labels: pa.Array | None = None  # the label of each c, if c is looked up by label
 
     @property
     def answered(self) -> pa.Array:
@@ -99,7 +98,7 @@ class PartitionedRows:
         return self.class_of_symbol is not None and bool(np.bincount(self.class_of_symbol).max(initial=0) > 1)
 
     def symbols(self, n_classes: int) -> IntArray:
-        """Return the class that each symbol points to: -1 for those by which workers abstain, which come first."""
+        """Return the class of each symbol; -1 for abstentions, which come first."""
         point = self.class_of_symbol if self.has_grades else None
         return np.concatenate([np.full(self.n_abstentions, -1), np.arange(n_classes) if point is None else point])
 
@@ -110,10 +109,10 @@ def partition_rows(
     """Write rows to files of whole tasks.
 
     Args:
-        batches: task, worker, label, and order where that matters.
-        folder: where the files go.
-        n_rows: how many rows there will be.
-        reading: what becomes of missing fields, the classes, and what the columns are called.
+        batches: task, worker, label, and order if it decides between conflicting answers.
+        folder: folder of the files.
+        n_rows: expected number of rows.
+        reading: how missing fields are handled, the classes, and the column names.
 
     Raises:
         InputError: fields are missing.
@@ -152,7 +151,7 @@ def partition_rows(
 def _named(
     files: tuple[Path, ...], coders: Mapping[str, Coder], used: IntArray, n_rows: int, reading: ReadOptions
 ) -> PartitionedRows:
-    """Put workers in the order of their ids, and classes in theirs."""
+    """Return the partitioned rows with codes of workers in the order of their ids, and of classes in their order."""
     workers = coders["worker"].names
     labels = coders["label"].names
     if workers is None or labels is None or not used.any():
@@ -180,7 +179,7 @@ class TaskFiles:
             writer.close()
 
     def write(self, rows: dict[str, pa.Array], tasks: Coder, columns: Mapping[str, pa.Array]) -> None:
-        """Put each row into the file of its task; rows without a task are in none."""
+        """Write each row to the file of its task; rows without a task are only counted."""
         n_missing = rows["task"].null_count
         if n_missing:
             has_task = rows["task"].is_valid()
@@ -206,16 +205,16 @@ class TaskFiles:
 
 
 def bits_for(n_rows: int) -> int:
-    """Return how many bits of a hash distinguish files, each of which fits in memory while it is sorted.
+    """Return how many bits of a hash choose the file, so that each file fits in memory while it is sorted.
 
     >>> bits_for(1), bits_for(10_000_000)
     (0, 2)
     """
-    return min(max(-(-n_rows // IN_A_FILE) - 1, 0).bit_length(), MOST_FILES.bit_length() - 1)
+    return min(max(-(-n_rows // MAX_FILE_ROWS) - 1, 0).bit_length(), MAX_FILES.bit_length() - 1)
 
 
 def hashes_of(tasks: pa.Array) -> NDArray[np.uint64]:
-    """Return a hash of each task's id; 0 where there is none.
+    """Return a hash of each task's id; 0 for a missing id.
 
     >>> hashes = hashes_of(pa.array([7, None]))
     >>> bool(hashes[0] == hashes_of(pa.array([7]))[0]), int(hashes[1])
@@ -230,7 +229,7 @@ def hashes_of(tasks: pa.Array) -> NDArray[np.uint64]:
 
 
 def plain_column(column: pa.Array) -> pa.Array:
-    """Take an engine's own types, as DuckDB's UUIDs, for the text behind them, and words that it numbers for words.
+    """Return a column without types of the engine: text for types such as DuckDB's UUID, and decoded dictionaries.
 
     >>> plain_column(pa.array(["a", "b", "a"]).dictionary_encode()).type
     DataType(string)

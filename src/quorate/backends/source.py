@@ -1,6 +1,6 @@
 """Files, a table of an engine, or an ibis table -> a connection and the columns task, worker, label there.
 
-Answers in an engine that fit into memory -> `Answers`, by the path of any other table: nothing is decided twice.
+Answers in an engine that fit into memory -> `Answers`, by the same code as any other table.
 """
 
 import re
@@ -51,7 +51,7 @@ MEANINGFUL = (
     *("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group", "judges"),
     *("abstain", "map"),
 )
-# What memory takes for CSV; DuckDB would guess it from the first rows, and take 'yes' for yes.
+# The dialect of CSV of the reader in memory; DuckDB would guess it from the first rows, and remove single quotes.
 DIALECT: dict[str, Any] = {
     "header": True,
     "all_varchar": True,
@@ -62,7 +62,7 @@ DIALECT: dict[str, Any] = {
     "null_padding": False,
     "strict_mode": True,
 }
-MADE_OF_TEXT = ("DATE", "TIME", "UUID")  # the types that DuckDB makes of text in JSON; TIMESTAMP is one, too
+MADE_OF_TEXT = ("DATE", "TIME", "UUID")  # types to which DuckDB converts text in JSON; TIME includes TIMESTAMP
 WHERE = tuple(field.name for field in fields(EngineOptions))
 
 
@@ -70,7 +70,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, EngineOption
     """Divide keyword arguments into reading options, engine options, and all others.
 
     Raises:
-        OptionError: one of them means nothing inside an engine, or cannot have such a value.
+        OptionError: one of them has no meaning inside an engine, or an invalid value.
 
     >>> reading, where, others = split_options({"task": "item", "memory": "4GB", "tau": 0.5})
     >>> reading.task, where.memory, others
@@ -79,7 +79,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, EngineOption
     reading, more_options = split_reading(options)
     how = read_options(reading)
     how.refuse_but(MEANINGFUL, "inside an engine")
-    if more_options.get("group", "") is None:  # no column of groups, and no mapping of workers to groups either
+    if more_options.get("group", "") is None:  # neither a column of groups nor a mapping of workers to groups
         more_options.pop("group")
     where = EngineOptions(**{name: more_options.pop(name) for name in WHERE if name in more_options})
     return how, where, more_options
@@ -88,16 +88,16 @@ def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, EngineOption
 def open_table(
     source: Source = None, reading: ReadOptions = AS_USUAL, where: EngineOptions = DUCKDB
 ) -> tuple[Engine, EngineTable]:
-    """Find the answers: where they lie, and the table there as it is.
+    """Return the engine that has the answers, and the table there, with its own columns.
 
     Args:
-        source: a path or a pattern (``answers/*.parquet``; CSV and JSON lines too), an ibis table, or one in memory.
+        source: a path or a pattern (``answers/*.parquet``; also CSV and JSON lines), an ibis table, or one in memory.
         reading: the columns, and the format and delimiter of files.
         where: the engine and, instead of a source, a table there; the column that orders the answers.
 
     Raises:
-        EngineError: the engine is not there.
-        InputError: the answers are not there, or have no such columns.
+        EngineError: the engine is not available.
+        InputError: the answers do not exist, or have no such columns.
 
     >>> open_table({"item": [1], "who": ["ann"], "label": ["cat"]}, ReadOptions("item", "who"))[1].columns
     ('item', 'who', 'label')
@@ -107,10 +107,10 @@ def open_table(
     if source is None and where.table is None and where.connect is None:
         raise OptionError("No answers are given. Give files, or the name of a table (table=, --table)")
     ibis_table: Any = source if type(source).__module__.partition(".")[0] == "ibis" else None
-    home = connect(where) if ibis_table is None else Engine(ibis_table.get_backend())
+    engine = connect(where) if ibis_table is None else Engine(ibis_table.get_backend())
     try:
-        table = found_in(home, source, reading, where) if ibis_table is None else ibis_table
-        record_engine_inputs(home, table, source)
+        table = found_in(engine, source, reading, where) if ibis_table is None else ibis_table
+        record_engine_inputs(engine, table, source)
         table = _completed(table, reading)
         if not set(reading.columns) <= set(table.columns):
             proposal = looks_like_pairs(list(table.columns), render_address(source) if source is not None else "FILE")
@@ -125,13 +125,13 @@ def open_table(
                     f"column {name!r} holds {kind} values; an id or a label must be text, a number or a date"
                 )
     except BaseException:
-        home.close()
+        engine.close()
         raise
-    return home, table
+    return engine, table
 
 
 def _completed(table: EngineTable, reading: ReadOptions) -> EngineTable:
-    """Add the columns that scores may lack: one worker for all, and the scores under another usual name."""
+    """Add columns that scores may lack: a single worker for all rows, and scores under another usual name."""
     if not reading.is_score:
         return table
     from quorate.io.scores import COLUMN_NAMES
@@ -147,21 +147,21 @@ def _completed(table: EngineTable, reading: ReadOptions) -> EngineTable:
     return table
 
 
-def found_in(home: Engine, source: Source, reading: ReadOptions, where: EngineOptions) -> EngineTable:
-    """Return the table of an engine, or what the engine makes of files or of a table in memory."""
+def found_in(engine: Engine, source: Source, reading: ReadOptions, where: EngineOptions) -> EngineTable:
+    """Return the table of an engine, or the table that the engine makes from files or a table in memory."""
     if source is None:
-        return _table(home, where.table or _only_table(home))
+        return _table(engine, where.table or _only_table(engine))
     if isinstance(source, str | Path):
-        if where.connect is not None and not format_of(str(source)):  # a name, where a table was meant
+        if where.connect is not None and not format_of(str(source)):  # a name that was meant as a table
             raise OptionError(
-                f"With connect= the answers are a table of {home.name}. Name it with table={render_address(source)}"
+                f"With connect= the answers are a table of {engine.name}. Name it with table={render_address(source)}"
             )
-        return _file(home, source, reading)
-    return home.upload(read_table(source, wanted_columns(reading, where)))
+        return _file(engine, source, reading)
+    return engine.upload(read_table(source, wanted_columns(reading, where)))
 
 
 def wanted_columns(reading: ReadOptions, where: EngineOptions = DUCKDB) -> dict[str, str]:
-    """Name the columns and, for each, what to do where it is not there.
+    """Return the names of the columns and, for each, the remedy if it is missing.
 
     >>> list(wanted_columns(ReadOptions("item"), EngineOptions(order="day")))
     ['item', 'worker', 'label', 'day']
@@ -170,19 +170,19 @@ def wanted_columns(reading: ReadOptions, where: EngineOptions = DUCKDB) -> dict[
     return reading.wanted() | order
 
 
-def _table(home: Engine, name: str) -> EngineTable:
+def _table(engine: Engine, name: str) -> EngineTable:
     database, _, table_name = name.rpartition(".")
     try:
-        return home.backend.table(table_name, database=database or None)
+        return engine.backend.table(table_name, database=database or None)
     except Exception as error:
-        raise EngineError(_not_opened(home, name, error)) from public_cause(error)
+        raise EngineError(_not_opened(engine, name, error)) from public_cause(error)
 
 
-def _only_table(home: Engine) -> str:
-    """Name the one table that an engine has."""
-    tables = sorted(home.backend.list_tables())
+def _only_table(engine: Engine) -> str:
+    """Return the name of the only table of an engine."""
+    tables = sorted(engine.backend.list_tables())
     if len(tables) != 1:
-        named = [*tables, *_tables_elsewhere(home)]
+        named = [*tables, *_tables_elsewhere(engine)]
         one_of_them = f": {listing(named, 12)}. Name the one with the answers (--table)"
         proposal = one_of_them if named else "; give a database that has the answers"
         raise OptionError(f"The database has {count(len(tables), 'table')}{proposal}")
@@ -192,49 +192,49 @@ def _only_table(home: Engine) -> str:
 SYSTEM_SCHEMAS = ("information_schema", "pg_catalog", "pg_toast")
 
 
-def _tables_elsewhere(home: Engine) -> list[str]:
+def _tables_elsewhere(engine: Engine) -> list[str]:
     """List the tables of other schemas as schema.table; none where the engine does not list schemas."""
-    backend: Any = home.backend
+    backend: Any = engine.backend
     try:
         schemas = [name for name in backend.list_databases() if name not in SYSTEM_SCHEMAS]
         current = backend.current_database
         return sorted(
             f"{name}.{table}" for name in schemas if name != current for table in backend.list_tables(database=name)
         )
-    except Exception:  # every engine has exceptions of its own, and some list no schemas
+    except Exception:  # every engine has its own exceptions, and some list no schemas
         return []
 
 
-def _not_opened(home: Engine, name: str, error: Exception) -> str:
+def _not_opened(engine: Engine, name: str, error: Exception) -> str:
     """Explain why a table cannot be opened: it does not exist (with those that do), or reading it fails."""
     database, _, table_name = name.rpartition(".")
     try:
-        tables = sorted(home.backend.list_tables(database=database or None))
-    except Exception:  # no such schema, or none that may be looked into
+        tables = sorted(engine.backend.list_tables(database=database or None))
+    except Exception:  # no such schema, or one without permission
         tables = []
     if table_name in tables:
-        return f"{home.name} cannot open the table {name!r}: {first_line(error)}"
+        return f"{engine.name} cannot open the table {name!r}: {first_line(error)}"
     has = listing(tables, 12) or "no tables"
     listed = f"{database or 'it'} has {has}"
-    other_tables = [] if database else _tables_elsewhere(home)
+    other_tables = [] if database else _tables_elsewhere(engine)
     elsewhere = f". Other schemas have {listing(other_tables, 12)}" if other_tables else ""
-    return f"{home.name} has no table {name!r}; {listed}{elsewhere}"
+    return f"{engine.name} has no table {name!r}; {listed}{elsewhere}"
 
 
-def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable:
+def _file(engine: Engine, source: str | Path, reading: ReadOptions) -> EngineTable:
     path = str(source)
     if path == "-":
         raise OptionError("an engine reads files and tables, not standard input; write the answers to a file first")
     written_as = reading.format or _format(path)
-    backend = home.backend
-    spark = home.name == "pyspark"
+    backend = engine.backend
+    spark = engine.name == "pyspark"
     mark = reading.delimiter or ("\t" if written_as == "tsv" else ",")
     try:
         if written_as == "parquet":
             return backend.read_parquet(path)
         if written_as == "jsonl":
-            return backend.read_json(path) if spark else json_lines_in(home, path, reading.columns)
-        # As text, so that an id like 007 comes back as it went in.
+            return backend.read_json(path) if spark else json_lines_in(engine, path, reading.columns)
+        # As text, so that an id such as 007 is not changed.
         if spark:
             return backend.read_csv(path, header=True, inferSchema=False, sep=mark, multiLine=True, escape='"')
         return backend.read_csv(path, delim=mark, **DIALECT)
@@ -243,34 +243,34 @@ def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable
     except Exception as error:
         why = first_line(error, path)
         cause = public_cause(error, path)
-        raise UnreadableFileError(f"{render_address(path)} cannot be read with {home.name}: {why}") from cause
+        raise UnreadableFileError(f"{render_address(path)} cannot be read with {engine.name}: {why}") from cause
 
 
-def json_lines_in(home: Engine, path: str, columns: Sequence[str]) -> EngineTable:
-    """Let DuckDB read JSON lines; text stays text, where DuckDB would make dates, times and UUIDs of it.
+def json_lines_in(engine: Engine, path: str, columns: Sequence[str]) -> EngineTable:
+    """Let DuckDB read JSON lines; text stays text.
 
-    It would take two spellings of one time, or of one UUID, for one id.
+    DuckDB would convert text to dates, times and UUIDs, and so take two spellings of one time or UUID for one id.
 
     Args:
-        home: a DuckDB.
-        path: of the file, or a pattern of files.
-        columns: those that hold ids and labels.
+        engine: an engine of DuckDB.
+        path: path of the file, or a pattern of files.
+        columns: the columns of ids and labels.
 
     Raises:
         ColumnTypeError: one of these columns holds values of several types.
     """
-    table = home.backend.read_json(path)
-    described = home.backend.con.sql(f"DESCRIBE {quoted(home.backend, table.op().name)}").fetchall()
+    table = engine.backend.read_json(path)
+    described = engine.backend.con.sql(f"DESCRIBE {quoted(engine.backend, table.op().name)}").fetchall()
     kinds = {name: kind for name, kind, *_ in described}
     for name in columns:
-        if kinds.get(name) == "JSON" and home.fetch(table[name].notnull().sum(), "counting values")[0][0].as_py():
+        if kinds.get(name) == "JSON" and engine.fetch(table[name].notnull().sum(), "counting values")[0][0].as_py():
             raise ColumnTypeError(
                 f"column {name!r} of {path} changes its type from line to line; give all its values one type"
             )
     made = [name for name in columns if kinds.get(name, "").startswith(MADE_OF_TEXT)]
     if not made:
         return table
-    return home.backend.read_json(path, columns={**kinds, **dict.fromkeys(made, "VARCHAR")})
+    return engine.backend.read_json(path, columns={**kinds, **dict.fromkeys(made, "VARCHAR")})
 
 
 def _format(path: str) -> str:
@@ -284,7 +284,7 @@ def _format(path: str) -> str:
 
 
 def by_role(table: EngineTable, reading: ReadOptions, where: EngineOptions = DUCKDB) -> EngineTable:
-    """Call the columns task, worker, label and order, whatever they are called.
+    """Return the table with its columns renamed to task, worker, label and order.
 
     >>> import ibis
     >>> by_role(ibis.table({"item": "int64", "worker": "int64", "label": "string"}), ReadOptions("item")).columns
@@ -294,15 +294,15 @@ def by_role(table: EngineTable, reading: ReadOptions, where: EngineOptions = DUC
     return table.select(**{role: table[name] for role, name in named.items()})
 
 
-MOST = 20_000_000  # answers that are simply read: four gigabytes at the most, which laptops have
-BYTES = 200  # that an answer takes at the peak of the default method (`make bench`: the peak of m10 over its answers)
-SPARE = 0.95  # of what memory holds, that a sample aims at: tasks have more answers and fewer
+MAX_ANSWERS = 20_000_000  # read into memory by default: at most four gigabytes, which laptops have
+ANSWER_BYTES = 200  # per answer at the peak of the default method (`make bench`: the peak of m10 over its answers)
+SAMPLE_FRACTION = 0.95  # of the answers that fit in memory; a margin, because tasks differ in their number of answers
 SIZES = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
 @dataclass(frozen=True)
 class EngineReading(Reading):
-    """Answers that were read out of an engine, and where they lie; the labels can go there, too."""
+    """Answers that were read from an engine, with their engine, to which labels can be written."""
 
     engine_source: "EngineSource | None" = None
 
@@ -313,8 +313,8 @@ class EngineReading(Reading):
 
     @property
     def home(self) -> Engine:
-        """The engine."""
-        assert self.engine_source is not None  # a default, because what this is built on has defaults
+        """The engine of the answers."""
+        assert self.engine_source is not None  # None only because the base class has defaults
         return self.engine_source.engine
 
     def lines(self) -> list[str]:
@@ -336,34 +336,34 @@ class EngineReading(Reading):
 
 @dataclass(frozen=True)
 class EngineSource:
-    """Answers that lie in an engine, counted and not yet read."""
+    """A table of answers in an engine, with its number of rows; not read yet."""
 
     engine: Engine
-    table: EngineTable  # with the columns of the caller's names, and any others
+    table: EngineTable  # with the columns that the caller names, and others
     n_rows: int
     reading: ReadOptions
     choice: Choice
 
     @property
     def is_small(self) -> bool:
-        """Whether they are few enough to be read."""
+        """Whether they are few enough to be read into memory."""
         return self.n_rows <= most_answers(self.choice.where)
 
     @property
     def name(self) -> str | None:
-        """The table or the files that they are in; None for an object of the caller."""
+        """The table or the files of the answers; None for an object of the caller."""
         source = self.choice.source
         if isinstance(source, str | Path):
             return render_address(source)
         return self.table.op().name if source is None else None
 
     def lines(self) -> list[str]:
-        """Name the engine that holds the answers, with the reason."""
+        """Return a line with the engine, the reason for it, and the number of rows."""
         size = "which fit into memory" if self.is_small else "which do not fit into memory"
         return [f"Read with {self.choice.name}, because {self.choice.why}: {count(self.n_rows, 'row')}, {size}."]
 
     def refuse(self, what: str) -> NotInMemoryError:
-        """Return an error that names what needs the answers in memory."""
+        """Return the error that `what` needs the answers in memory."""
         allow = "" if self.choice.where.memory is None else ", or allow more memory= (--engine duckdb:memory=16GB)"
         return NotInMemoryError(
             f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
@@ -373,12 +373,12 @@ class EngineSource:
 
 
 def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> EngineSource:
-    """Find answers in an engine, which is chosen where none is named, and count them.
+    """Return the answers in an engine, counted; the engine is chosen if none is named.
 
     Raises:
-        EngineError: the engine is not there.
-        OptionError: the first or the last of two answers is to stand, and no column decides which that is.
-        InputError: the answers are not there, or have no such columns.
+        EngineError: the engine is not available.
+        OptionError: the first or the last of conflicting answers is to count, and no column has their order.
+        InputError: the answers do not exist, or have no such columns.
 
     >>> find_answers({"task": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(), EngineOptions()).n_rows
     1
@@ -394,16 +394,16 @@ def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> 
 
 
 def read_into_memory(engine_source: EngineSource, also: Sequence[str] = (), *, sample: bool = False) -> EngineReading:
-    """Read answers out of their engine.
+    """Read the engine's answers into memory, or a sample of whole tasks.
 
     Args:
-        engine_source: where they are.
-        also: further columns to keep (``source`` of what is returned is then the table), as times.
-        sample: where they are too many, take as many tasks, whole, as memory holds, drawn by a hash of their ids.
+        engine_source: the answers.
+        also: additional columns, such as times; the ``source`` of the result is then the table.
+        sample: if there are too many answers, read as many whole tasks as memory holds, chosen by a hash of their ids.
 
     Raises:
-        NotInMemoryError: they are too many.
-        InputError: they cannot be used as they are; each cause has its own class.
+        NotInMemoryError: there are too many answers.
+        InputError: the answers cannot be used as they are; each cause has its own class.
 
     >>> engine_source = find_answers({"task": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(), EngineOptions())
     >>> read_into_memory(engine_source).answers.n_answers
@@ -417,7 +417,7 @@ def read_into_memory(engine_source: EngineSource, also: Sequence[str] = (), *, s
     check_columns(engine_source.table.columns, dict.fromkeys(also, "Choose one of them"), "the table")
     query = engine_source.table.select(*names)
     batches = engine_source.engine.stream(query, "reading the answers", engine_source.n_rows)
-    table = pa.Table.from_batches(batches if engine_source.is_small else _drawn(batches, engine_source))
+    table = pa.Table.from_batches(batches if engine_source.is_small else _sampled_rows(batches, engine_source))
     table = pa.table({name: _plain(table.column(name)) for name in names})
     if order is not None:
         table = _put_in_order(table, reading, order)
@@ -426,18 +426,18 @@ def read_into_memory(engine_source: EngineSource, also: Sequence[str] = (), *, s
     return EngineReading(answers, source, reading, is_sample=not engine_source.is_small, engine_source=engine_source)
 
 
-def _drawn(batches: Iterator[pa.RecordBatch], engine_source: EngineSource) -> Iterator[pa.RecordBatch]:
-    """Keep the rows of tasks whose hash is small; and rows without a task, so that they are counted."""
-    share = SPARE * most_answers(engine_source.choice.where) / engine_source.n_rows
+def _sampled_rows(batches: Iterator[pa.RecordBatch], engine_source: EngineSource) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of tasks whose hash is small, and rows without a task, so that they are counted."""
+    share = SAMPLE_FRACTION * most_answers(engine_source.choice.where) / engine_source.n_rows
     for batch in batches:
         yield batch.filter(from_numpy(hashes_of(batch.column(0)) <= np.uint64(share * 2**64)))
 
 
 @keep_pipes()
 def read(source: Source = None, **options: Any) -> Answers:
-    """Read answers out of an engine: files that DuckDB or Spark reads, a database, whatever ibis connects to.
+    """Read answers from an engine: files that DuckDB or Spark reads, a database, or any engine that ibis connects to.
 
-    What `quorate.read` is for one file. Every command and function takes what it returns.
+    It is to engines what `quorate.read` is to files: every command and function takes the answers that it returns.
 
     Args:
         source: a path or a pattern, the URL of an engine, a database file, an ibis table; None with ``table``.
@@ -447,7 +447,7 @@ def read(source: Source = None, **options: Any) -> Answers:
 
     Raises:
         NotInMemoryError: there are more than 20 million, or more than ``memory`` holds.
-        EngineError: the engine is not there, or failed.
+        EngineError: the engine is not available, or failed.
         InputError: the answers cannot be used as they are.
 
     >>> read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["cat", "dog"]}, engine="duckdb").n_answers
@@ -464,7 +464,7 @@ def read(source: Source = None, **options: Any) -> Answers:
 
 
 def most_answers(where: EngineOptions) -> int:
-    """Return how many answers are read, at the most: fewer than usual where only so much memory may be used.
+    """Return the maximum number of answers that are read into memory: 20 million, or what the allowed memory holds.
 
     >>> most_answers(EngineOptions()), most_answers(EngineOptions(memory="500MB"))
     (20000000, 2500000)
@@ -472,16 +472,16 @@ def most_answers(where: EngineOptions) -> int:
     if where.most is not None:
         return where.most
     match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", where.memory or "", re.IGNORECASE)
-    if match is None:  # none is set, or a percentage, of which only DuckDB knows the base
-        return MOST
-    return min(MOST, int(float(match[1]) * SIZES.get(match[2].lower(), 1) / BYTES))
+    if match is None:  # no limit, or a percentage, whose base only DuckDB knows
+        return MAX_ANSWERS
+    return min(MAX_ANSWERS, int(float(match[1]) * SIZES.get(match[2].lower(), 1) / ANSWER_BYTES))
 
 
 def check_order(on_conflict: str, order: str | None) -> None:
-    """Refuse to keep the first or the last if no column decides which that is.
+    """Check that a column has the order of the answers if the first or the last of conflicting ones is to count.
 
     Raises:
-        OptionError: there is no column of that kind.
+        OptionError: there is no such column.
 
     >>> check_order("drop", None)
     """
@@ -493,14 +493,14 @@ def check_order(on_conflict: str, order: str | None) -> None:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Take an engine's own types, as DuckDB's UUIDs, for the text or bytes behind them."""
+    """Return `plain_column` of every chunk."""
     return pa.chunked_array([plain_column(chunk) for chunk in column.chunks]) if column.num_chunks else column
 
 
 def _put_in_order(table: pa.Table, reading: ReadOptions, order: str) -> pa.Table:
-    """Sort rows so that the first and the last answer stand first and last.
+    """Return the rows in their order, if the first or the last answer is to count.
 
-    Two labels at one place in the order: the engine has no further order, so the first class counts.
+    If two labels have the same position in the order, the first class counts.
     """
     missing = table.column(order).null_count
     if missing:
@@ -511,7 +511,7 @@ def _put_in_order(table: pa.Table, reading: ReadOptions, order: str) -> pa.Table
     present = codes >= 0
     if present.any():
         codes = codes.copy()
-        more = reading.abstain or reading.map is not None  # labels that are no classes
+        more = reading.abstain or reading.map is not None  # labels that are not classes
         codes[present] = order_classes(codes[present], names, None if more else reading.classes)[0]
     towards = "ascending" if reading.on_conflict == "first" else "descending"
     keyed = pa.table({"order": table.column(order), "class": from_numpy(codes)})

@@ -1,6 +1,6 @@
-"""Blocks that lie in Spark's partitions: a pass sends parameters there, and worker-sized sums come back.
+"""Blocks in the partitions of Spark: a pass sends parameters to the executors, which return worker-sized sums.
 
-The labels of blocks that lie in Spark: written by its executors, or handed out piece by piece.
+Also the labels of these blocks: written by the executors, or returned in batches.
 """
 
 import pickle
@@ -22,53 +22,53 @@ from quorate.backends.expressions import EngineTable
 from quorate.backends.output import LabelTally, labels_of_part, larger_batches
 from quorate.backends.partition import Coder, PartitionedRows
 from quorate.backends.spark_executor import (
+    CombinedSlices,
     OnEach,
     PieceReading,
     Slices,
     Summing,
-    Together,
+    bitwise_or,
     count_answers,
-    drawn_in,
-    either,
     joined_in,
-    known_in,
     peer_bits_in,
+    tasks_up_to_hash,
+    tasks_with_gold,
 )
-from quorate.backends.spark_packing import Piece, RowTotals, list_everyone, pack_in_spark
+from quorate.backends.spark_packing import Piece, RowTotals, list_workers_and_classes, pack_in_spark
 from quorate.backends.task_rows import Totals, check_totals, classes_in_use, crowd_info_of, no_totals, points_in_use
 from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_hash, one_block
-from quorate.blocks.memory import SET, named_answers
+from quorate.blocks.memory import BITS_OF_BYTE, named_answers
 from quorate.blocks.numpy_kernels import unite
-from quorate.blocks.sampling import expected_share, hash_below, trimmed
+from quorate.blocks.sampling import expected_share, hash_below, trim_sample
 from quorate.blocks.worker_rows import ROW_BYTES, joined_slices
 from quorate.io.gold import LocalGold
 from quorate.io.options import ReadOptions
 from quorate.voting.vote import ConfidenceStats, ConfidenceTotals, LabelRows
 
-LARGE = 1 << 28  # bytes of all partitions' sums, above which they are added up by the executors
-BITS = 1 << 28  # of a table of peers, in each partition: 32 MB
+MAX_COLLECTED_BYTES = 1 << 28  # of the sums of all partitions; larger sums are added up by the executors
+MAX_PEER_BITS = 1 << 28  # of a table of peers in each partition: 32 MB
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class SparkBlocks:
-    """All answers in the partitions of a Spark RDD, which is let go with this object."""
+    """All answers in the partitions of a Spark RDD, which is unpersisted when this object is deleted."""
 
     crowd_info: CrowdInfo
     reading: PieceReading = field(repr=False)
     rdd: Any = field(repr=False)  # of pieces, persisted
     engine: Engine = field(repr=False)
-    kind: pa.DataType  # of the ids of the tasks
-    keeper: Any = field(repr=False, default=None)  # what the executors were sent to pack, and may need again
+    kind: pa.DataType  # type of the task ids
+    keeper: Any = field(repr=False, default=None)  # broadcast variables of the packing, which executors may need again
 
     @property
     def n_tasks(self) -> int:
-        """How many tasks."""
+        """Number of tasks."""
         return self.crowd_info.n_tasks
 
     @property
     def n_workers(self) -> int:
-        """How many workers."""
+        """Number of workers."""
         return self.reading.n_workers
 
     @property
@@ -83,18 +83,18 @@ class SparkBlocks:
 
     @cached_property
     def n_answers(self) -> int:
-        """How many answers."""
+        """Number of answers."""
         return self.crowd_info.n_answers
 
     @property
     def per_worker(self) -> IntArray:
-        """N_i, the answers of each worker."""
+        """N_i, the number of answers of each worker."""
         return self.crowd_info.per_worker
 
     def sum(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
-        """Add up what ``kernel(blocks, *parameters)`` returns for every partition, in the order of those."""
+        """Add up what ``kernel(blocks, *parameters)`` returns for every partition, in the order of the partitions."""
         m = self.n_classes
-        symbols = 1 if self.class_of_symbol is None else len(self.class_of_symbol)  # of which they may be counted
+        symbols = 1 if self.class_of_symbol is None else len(self.class_of_symbol)  # a kernel may count them
         n_rows = min(self.n_workers * m, -(-self.n_answers // max(self.rdd.getNumPartitions(), 1)))
         of_matrices = n_rows * (8 * m + ROW_BYTES)
         size = max(len(pickle.dumps(parameters, protocol=5)), 8 * self.n_workers * m * symbols, of_matrices)
@@ -107,51 +107,55 @@ class SparkBlocks:
         kernel: Callable[..., Sums],
         parameters: tuple[Any, ...],
     ) -> Sums:
-        """Put the partitions' sums together: here, or where they are large by the executors, a slice each."""
+        """Combine the sums of the partitions: in the driver or, if they are large, in the executors, a slice each."""
         n = self.rdd.getNumPartitions()
-        with self._sent(kernel, parameters) as sent:
-            if size * n <= LARGE:
-                return combine(self.rdd.mapPartitionsWithIndex(Summing(sent)).collect())
-            cut = self.rdd.mapPartitionsWithIndex(Slices(Summing(sent), n)).groupByKey(n)
-            parts = [part for _, part in sorted(cut.mapValues(Together(combine)).collect(), key=lambda part: part[0])]
+        with self._broadcast(kernel, parameters) as broadcast:
+            if size * n <= MAX_COLLECTED_BYTES:
+                return combine(self.rdd.mapPartitionsWithIndex(Summing(broadcast)).collect())
+            cut = self.rdd.mapPartitionsWithIndex(Slices(Summing(broadcast), n)).groupByKey(n)
+            parts = [
+                part for _, part in sorted(cut.mapValues(CombinedSlices(combine)).collect(), key=lambda part: part[0])
+            ]
         slices_of_sums = zip(*(slices for _, slices in parts), strict=True)
         return tuple(joined_slices(slices, shape) for slices, shape in zip(slices_of_sums, parts[0][0], strict=True))
 
     def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
-        """Return ``kernel(block, *parameters)`` of every block, in order; a partition's are here at a time."""
+        """Yield ``kernel(block, *parameters)`` of every block, in order; one partition at a time is in memory."""
         return self._map(kernel, parameters, named=False)
 
     def each_named(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
-        """Return ``kernel(block, names, *parameters)`` of every block and the ids of its tasks, in order."""
+        """Yield ``kernel(block, names, *parameters)`` of every block and the ids of its tasks, in order."""
         return self._map(kernel, parameters, named=True)
 
     def _map(self, kernel: Callable[..., T], parameters: tuple[Any, ...], *, named: bool) -> Iterator[T]:
-        with self._sent(kernel, parameters) as sent:
-            yield from self.rdd.mapPartitionsWithIndex(OnEach(sent, named)).toLocalIterator(prefetchPartitions=True)
+        with self._broadcast(kernel, parameters) as broadcast:
+            yield from self.rdd.mapPartitionsWithIndex(OnEach(broadcast, named)).toLocalIterator(
+                prefetchPartitions=True
+            )
 
     @contextmanager
-    def _sent(self, kernel: Callable[..., Any], parameters: tuple[Any, ...]) -> Iterator[Any]:
+    def _broadcast(self, kernel: Callable[..., Any], parameters: tuple[Any, ...]) -> Iterator[Any]:
         """Send a kernel and its parameters to the executors, for one pass."""
-        sent = self.rdd.context.broadcast((self.reading, kernel, parameters))
+        broadcast = self.rdd.context.broadcast((self.reading, kernel, parameters))
         try:
             with self.engine.running(f"passing over the answers ({getattr(kernel, '__name__', 'known labels too')})"):
-                yield sent
+                yield broadcast
         finally:
-            sent.destroy()
+            broadcast.destroy()
 
     def sample(self, n_answers: int) -> Sampled:
-        """Bring the first tasks by the hash of their ids into memory: those up to a hash, which are enough."""
-        kept: dict[int, Sampled] = self.__dict__.setdefault("_samples", {})
-        if n_answers not in kept:
-            kept[n_answers] = self._draw(n_answers)
-        return kept[n_answers]
+        """Return the tasks with the smallest hashes, as in memory; cached."""
+        samples: dict[int, Sampled] = self.__dict__.setdefault("_samples", {})
+        if n_answers not in samples:
+            samples[n_answers] = self._draw(n_answers)
+        return samples[n_answers]
 
     def _draw(self, n_answers: int) -> Sampled:
         share = expected_share(self.n_answers, n_answers)
         while True:
-            parts = list(self.each_named(drawn_in, hash_below(share)))
+            parts = list(self.each_named(tasks_up_to_hash, hash_below(share)))
             if share >= 1 or sum(part[0].answers.stop for part in parts) >= n_answers:
-                return trimmed(self._sampled(parts), n_answers)
+                return trim_sample(self._sampled(parts), n_answers)
             share *= 2
 
     def _sampled(self, parts: list[tuple[Block, pa.Array]]) -> Sampled:
@@ -160,36 +164,36 @@ class SparkBlocks:
         return Sampled(named_answers(all_tasks, self.class_of_symbol, names, self.crowd_info), all_tasks.gold)
 
     def gold_tasks(self) -> Block:
-        """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
-        return in_order_of_hash(list(self.each_named(known_in)))
+        """Return the tasks of known class in memory, in the order of the hashes of their ids."""
+        return in_order_of_hash(list(self.each_named(tasks_with_gold)))
 
     def joined(self, is_kept: BoolArray | None = None) -> IntArray:
-        """Return a root for each worker, and for its other copy, joined by the tasks that kept workers share."""
+        """Return the root of each worker and of its copy; see `Blocks.joined`."""
         parent = np.arange(2 * self.n_workers, dtype=np.int32)
         all_nodes = parent.copy()
-        with self._sent(joined_in, (self.n_workers, is_kept)) as sent:
-            for (roots_of_part,) in self.rdd.mapPartitionsWithIndex(Summing(sent)).toLocalIterator():
+        with self._broadcast(joined_in, (self.n_workers, is_kept)) as broadcast:
+            for (roots_of_part,) in self.rdd.mapPartitionsWithIndex(Summing(broadcast)).toLocalIterator():
                 unite(parent, all_nodes, roots_of_part)
         return parent
 
     def n_peers(self) -> IntArray:
-        """Return how many others each worker shares a task with; some workers at a time, for a bit for every two."""
-        at_once = max(1, BITS // max(self.n_workers, 1))
+        """Return the number of peers of each worker; some workers at a time: the table has a bit for each pair."""
+        at_once = max(1, MAX_PEER_BITS // max(self.n_workers, 1))
         peers = [np.zeros(0, np.int64)]
         for low in range(0, self.n_workers, at_once):
             span = low, min(low + at_once, self.n_workers), self.n_workers
-            (bits,) = self._combined(either, BITS // 8, peer_bits_in, span)
-            n_peers: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
-            peers.append(np.maximum(n_peers - 1, 0))  # themselves
+            (bits,) = self._combined(bitwise_or, MAX_PEER_BITS // 8, peer_bits_in, span)
+            n_peers: IntArray = BITS_OF_BYTE[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
+            peers.append(np.maximum(n_peers - 1, 0))  # without the worker itself
         return np.concatenate(peers)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the blocks behind in a copy by pickle, which then has only what was asked for before."""
+        """Pickle without the blocks: a copy has only the results that were computed before."""
         return LostBlocks, (self.n_tasks, self.n_workers, self.n_classes, self.n_answers, self.per_worker)
 
 
 def spark_lacks(engine: Engine) -> str | None:
-    """Explain why this Spark cannot hold blocks: no RDDs, or another version of quorate; None where it can.
+    """Return why this Spark cannot hold blocks (no RDDs, or another version of quorate); None if it can.
 
     >>> spark_lacks  # doctest: +ELLIPSIS
     <function spark_lacks at ...>
@@ -198,7 +202,7 @@ def spark_lacks(engine: Engine) -> str | None:
     if "connect" in type(session).__module__.split("."):
         return "Spark Connect sends no kernels to the executors"
 
-    def version(_: int) -> str | None:  # a function within another travels whole, and imports nothing there
+    def version(_: int) -> str | None:  # a nested function is pickled by value: it imports nothing on the executor
         try:
             from importlib import import_module
 
@@ -221,7 +225,7 @@ def spark_lacks(engine: Engine) -> str | None:
 
 
 def spark_frame(engine: Engine, table: EngineTable) -> Any:
-    """Return the Spark DataFrame that an ibis table stands for.
+    """Return the Spark DataFrame of an ibis table.
 
     >>> spark_frame  # doctest: +ELLIPSIS
     <function spark_frame at ...>
@@ -232,13 +236,13 @@ def spark_frame(engine: Engine, table: EngineTable) -> Any:
 def pack_blocks_in_spark(
     engine: Engine, frame: Any, n_rows: int, reading: ReadOptions, gold: LocalGold | None = None
 ) -> SparkBlocks:
-    """Put rows of Spark into blocks that stay there, each task in one block; rows are resolved as in memory.
+    """Pack rows of Spark into blocks in its partitions, each task in one block; rows are resolved as in memory.
 
     Args:
-        engine: whose session it is.
+        engine: the engine of the session.
         frame: a Spark DataFrame of task, worker, label, and order if it decides which of two answers came first.
-        n_rows: how many rows it has.
-        reading: what becomes of conflicts and missing fields, and the classes.
+        n_rows: number of rows of the frame.
+        reading: how conflicts and missing fields are handled, and the classes.
         gold: known labels.
 
     Raises:
@@ -250,9 +254,9 @@ def pack_blocks_in_spark(
     from pyspark import StorageLevel
 
     with engine.running("listing workers and classes"):
-        rows = list_everyone(frame, n_rows, reading)
+        rows = list_workers_and_classes(frame, n_rows, reading)
     with engine.running("packing"):
-        rdd, sent = pack_in_spark(frame, rows, reading, gold)
+        rdd, broadcast = pack_in_spark(frame, rows, reading, gold)
         rdd = rdd.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             row_totals: list[RowTotals] = rdd.filter(_is_row_totals).collect()
@@ -268,19 +272,19 @@ def pack_blocks_in_spark(
             how = PieceReading(
                 len(rows.worker_names), len(classes), first, code, known, symbols, totals.abstained is not None
             )
-            blocks = SparkBlocks(crowd_info_of(totals, rows, classes, engine.name), how, rdd, engine, kind, sent)
+            blocks = SparkBlocks(crowd_info_of(totals, rows, classes, engine.name), how, rdd, engine, kind, broadcast)
             (per_worker,) = blocks.sum(count_answers)
         except BaseException:
             rdd.unpersist()
             raise
     crowd_info = replace(blocks.crowd_info, per_worker=per_worker.astype(np.int64))
     done = replace(blocks, crowd_info=crowd_info)
-    weakref.finalize(done, _let_go, rdd)
+    weakref.finalize(done, _unpersist, rdd)
     return done
 
 
-def _let_go(rdd: Any) -> None:
-    """Let the executors forget the pieces; Spark may have been stopped before, and have forgotten them by itself."""
+def _unpersist(rdd: Any) -> None:
+    """Remove the pieces from the executors; Spark may have been stopped before, which removes them too."""
     with suppress(Exception):
         rdd.unpersist()
 
@@ -304,7 +308,7 @@ def _merged(row_totals: list[RowTotals], rows: PartitionedRows, reading: ReadOpt
 
 
 def _known(gold: LocalGold | None, row_totals: list[RowTotals], classes: pa.Array) -> IntArray | None:
-    """Return the class of each known label, and last what a task without one finds."""
+    """Return the class of each known label, and at the end the class -1 of tasks without one."""
     if gold is None:
         return None
     for totals in row_totals:
@@ -315,11 +319,11 @@ def _known(gold: LocalGold | None, row_totals: list[RowTotals], classes: pa.Arra
 
 
 Labelling: TypeAlias = Callable[[Block], LabelRows]  # labels of a block; can be pickled
-ONE = "spark.sql.execution.arrow.maxRecordsPerBatch"  # rows that Spark hands to Python together; ours are large
+BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"  # rows per batch that Spark passes to Python
 
 
 def spark_label_batches(labelling: Labelling, blocks: SparkBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
-    """Vote on every block where it lies, and hand the labels out piece by piece.
+    """Vote on every block on its executor, and yield the labels in batches.
 
     >>> spark_label_batches  # doctest: +ELLIPSIS
     <function spark_label_batches at ...>
@@ -336,12 +340,12 @@ def _voted_on(
 
 
 def spark_confidence_stats(labelling: Labelling, blocks: SparkBlocks, *, has_costs: bool) -> ConfidenceStats:
-    """Sum up the confidence of the labels in a separate pass: a part that is written twice must not count twice.
+    """Return the confidence statistics of the labels by a separate pass: a part that is written twice counts once.
 
     >>> spark_confidence_stats  # doctest: +ELLIPSIS
     <function spark_confidence_stats at ...>
     """
-    n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sum(_sure, labelling)[0].tolist()
+    n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sum(_confidence_sums, labelling)[0].tolist()
     return ConfidenceTotals(
         n=int(n),
         n_stated=int(n_stated),
@@ -353,7 +357,7 @@ def spark_confidence_stats(labelling: Labelling, blocks: SparkBlocks, *, has_cos
     ).confidence_stats()
 
 
-def _sure(blocks: Iterable[Block], labelling: Labelling) -> Sums:
+def _confidence_sums(blocks: Iterable[Block], labelling: Labelling) -> Sums:
     tally = LabelTally()
     for block in blocks:
         tally.add_rows(labelling(block))
@@ -363,7 +367,7 @@ def _sure(blocks: Iterable[Block], labelling: Labelling) -> Sums:
 
 @contextmanager
 def label_frame(labelling: Labelling, blocks: SparkBlocks) -> Iterator[Any]:
-    """Make a Spark DataFrame of the labels and the ids of their tasks, for as long as the block runs.
+    """Yield a Spark DataFrame of the labels and the ids of their tasks, which is valid inside the context.
 
     >>> label_frame  # doctest: +ELLIPSIS
     <function label_frame at ...>
@@ -375,15 +379,15 @@ def label_frame(labelling: Labelling, blocks: SparkBlocks) -> Iterator[Any]:
     classes = blocks.crowd_info.classes
     empty_labels = labels_of_part(labelling(blocks.reading.empty()), pa.array([], blocks.kind), classes)
     schema = from_arrow_schema(empty_labels.schema)
-    session = SparkSession(context).newSession()  # whose settings are ours to make
-    session.conf.set(ONE, "1")
-    sent = context.broadcast((blocks.reading, _written_as_stream, (labelling, classes)))
+    session = SparkSession(context).newSession()  # a session with its own settings
+    session.conf.set(BATCH_ROWS, "1")  # a row is the stream of a whole block
+    broadcast = context.broadcast((blocks.reading, _written_as_stream, (labelling, classes)))
     try:
-        streams = blocks.rdd.mapPartitionsWithIndex(OnEach(sent, named=True))
+        streams = blocks.rdd.mapPartitionsWithIndex(OnEach(broadcast, named=True))
         frame = session.createDataFrame(streams, "stream binary", verifySchema=False)
         yield frame.mapInArrow(_opened, schema)
     finally:
-        sent.destroy()
+        broadcast.destroy()
 
 
 def _written_as_stream(block: Block, names: pa.Array, labelling: Labelling, classes: pa.Array) -> tuple[bytearray]:

@@ -1,4 +1,4 @@
-"""What runs on Spark's executors in a pass: a kernel over the blocks of a partition; sums of several put together."""
+"""What Spark's executors run in a pass: a kernel over the blocks of a partition, and the combination of sums."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from quorate.blocks.worker_rows import slices_of
 
 @dataclass(frozen=True)
 class PieceReading:
-    """How a piece becomes a block: all that was known only after the last partition was packed."""
+    """Turns pieces into blocks, with what is known only after the last partition was packed."""
 
     n_workers: int
     n_classes: int
-    first: tuple[int, ...]  # the number of the first task of each partition
-    code: IntArray | None  # of the classes, where some are no longer in use
+    first: tuple[int, ...]  # index of the first task of each partition
+    code: IntArray | None  # new codes of the classes, if some are not in use
     known: IntArray | None  # the class of each known label, and -1
     class_of_symbol: IntArray | None = None  # the class of each symbol; None where every label is a class
-    has_abstentions: bool = False  # whether anybody abstains
+    has_abstentions: bool = False  # whether there are abstentions
 
     def blocks(self, index: int, pieces: Iterable[Piece | RowTotals]) -> Iterator[tuple[Block, Piece]]:
-        """Hand out the blocks of a partition."""
+        """Yield the blocks of a partition, with their pieces."""
         first = self.first[index]
         for piece in pieces:
             if isinstance(piece, Piece):
@@ -47,20 +47,20 @@ class PieceReading:
         """Return a block without tasks, for a partition that has none: a kernel sums over at least one."""
         known = None if self.known is None else np.zeros(0, np.int32)
         start = np.zeros(1, np.int64)
-        nobody = np.zeros(0, np.int32)
+        no_codes = np.zeros(0, np.int32)
         abstentions = no_abstentions(0) if self.has_abstentions else None
-        return Block(start, nobody, nobody, self.n_workers, self.n_classes, gold=known, abstentions=abstentions)
+        return Block(start, no_codes, no_codes, self.n_workers, self.n_classes, gold=known, abstentions=abstentions)
 
 
 @dataclass(frozen=True)
 class Summing:
-    """A kernel's sums over a partition."""
+    """The sums of a kernel over a partition."""
 
-    sent: Any  # a Spark broadcast: how to read pieces, the kernel, its parameters
+    broadcast: Any  # a Spark broadcast: how to read pieces, the kernel, its parameters
 
     def __call__(self, index: int, pieces: Iterator[Piece | RowTotals]) -> Iterator[Sums]:
-        """Pass over the blocks of a partition."""
-        reading, kernel, parameters = self.sent.value
+        """Yield the sums over the blocks of a partition."""
+        reading, kernel, parameters = self.broadcast.value
         blocks = (block for block, _ in reading.blocks(index, pieces))
         first = next(blocks, None)
         yield kernel(_chained(reading.empty() if first is None else first, blocks), *parameters)
@@ -68,14 +68,14 @@ class Summing:
 
 @dataclass(frozen=True)
 class OnEach:
-    """What a function of a block, or of a block and the ids of its tasks, gives for every one of a partition."""
+    """The values of a function of a block, or of a block and its task ids, for every block of a partition."""
 
-    sent: Any
+    broadcast: Any
     named: bool
 
     def __call__(self, index: int, pieces: Iterator[Piece | RowTotals]) -> Iterator[Any]:
-        """Go through the blocks of a partition."""
-        reading, kernel, parameters = self.sent.value
+        """Yield the value for every block of a partition."""
+        reading, kernel, parameters = self.broadcast.value
         for block, piece in reading.blocks(index, pieces):
             yield kernel(block, *((from_stream(piece.names),) if self.named else ()), *parameters)
 
@@ -88,7 +88,7 @@ class Slices:
     n: int
 
     def __call__(self, index: int, pieces: Iterator[Piece | RowTotals]) -> Iterator[tuple[int, Any]]:
-        """Pass over the blocks of a partition, and cut the sums."""
+        """Yield the sums over the blocks of a partition, in n slices."""
         for sums in self.summing(index, pieces):
             shapes = [array.shape for array in sums]
             cut = [slices_of(array, self.n) for array in sums]
@@ -97,13 +97,13 @@ class Slices:
 
 
 @dataclass(frozen=True)
-class Together:
-    """The slices of one number, of all partitions, put together in the order of those."""
+class CombinedSlices:
+    """Combines the slices of one number from all partitions, in the order of the partitions."""
 
     combine: Callable[[Iterable[Sums]], Sums]
 
     def __call__(self, parts: Iterable[Any]) -> Any:
-        """Put them together; returns the shapes of the whole, too."""
+        """Return the shapes of the whole sums, and the combined slices."""
         in_order = sorted(parts, key=lambda part: part[0])
         return in_order[0][1], self.combine(part for _, _, part in in_order)
 
@@ -114,7 +114,7 @@ def _chained(first: Block, rest: Iterator[Block]) -> Iterator[Block]:
 
 
 def count_answers(blocks: Iterable[Block]) -> Sums:
-    """Count each worker's answers.
+    """Return the number of answers of each worker.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=3, n_classes=2)
     >>> count_answers([block])[0].tolist()
@@ -124,12 +124,12 @@ def count_answers(blocks: Iterable[Block]) -> Sums:
     for block in blocks:
         per_worker = np.zeros(block.n_workers) if per_worker is None else per_worker
         per_worker += np.bincount(block.worker, minlength=block.n_workers)
-    assert per_worker is not None  # there is a block, if an empty one
+    assert per_worker is not None  # at least one block, possibly empty
     return (per_worker,)
 
 
 def joined_in(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray | None = None) -> tuple[IntArray]:
-    """Connected components, as `quorate.blocks.kernels.joined_workers`.
+    """Return the roots of `quorate.blocks.kernels.joined_workers`, as sums of a kernel.
 
     >>> joined_in([Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), 2, 2)], 2)[0].tolist()
     [0, 1, 1, 0]
@@ -138,7 +138,7 @@ def joined_in(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray | None
 
 
 def peer_bits_in(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> tuple[Any]:
-    """Peers as bits, as `quorate.blocks.kernels.peer_bits`.
+    """Return `quorate.blocks.kernels.peer_bits`, as sums of a kernel.
 
     >>> peer_bits_in([Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), 2, 2)], 0, 2, 2)[0].tolist()
     [[3], [3]]
@@ -146,32 +146,32 @@ def peer_bits_in(blocks: Iterable[Block], low: int, high: int, n_workers: int) -
     return (peer_bits(blocks, low, high, n_workers),)
 
 
-def either(parts: Iterable[Sums]) -> Sums:
-    """Put bits together.
+def bitwise_or(parts: Iterable[Sums]) -> Sums:
+    """Return the bitwise or of the arrays of several parts.
 
-    >>> either([(np.array([1]),), (np.array([2]),)])[0].tolist()
+    >>> bitwise_or([(np.array([1]),), (np.array([2]),)])[0].tolist()
     [3]
     """
     return tuple(reduce(np.bitwise_or, arrays) for arrays in zip(*parts, strict=True))
 
 
-def drawn_in(block: Block, names: pa.Array, until: np.uint64) -> tuple[Block, pa.Array]:
-    """Keep the tasks whose hash is no greater.
+def tasks_up_to_hash(block: Block, names: pa.Array, until: np.uint64) -> tuple[Block, pa.Array]:
+    """Return the tasks whose hash is at most `until`.
 
     >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([0, 0]), n_workers=1, n_classes=2)
     >>> least = hash_ids(pa.array([7, 8])).min()
-    >>> drawn_in(block, pa.array([7, 8]), least)[0].n_tasks
+    >>> tasks_up_to_hash(block, pa.array([7, 8]), least)[0].n_tasks
     1
     """
-    kept = hash_ids(names) <= until
-    return block.only(kept), names.filter(from_numpy(kept))
+    is_sampled = hash_ids(names) <= until
+    return block.only(is_sampled), names.filter(from_numpy(is_sampled))
 
 
-def known_in(block: Block, names: pa.Array) -> tuple[Block, pa.Array]:
-    """Keep the tasks of known class.
+def tasks_with_gold(block: Block, names: pa.Array) -> tuple[Block, pa.Array]:
+    """Return the tasks of known class.
 
     >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([0, 0]), 1, 2, gold=np.array([-1, 1]))
-    >>> known_in(block, pa.array([7, 8]))[1].to_pylist()
+    >>> tasks_with_gold(block, pa.array([7, 8]))[1].to_pylist()
     [8]
     """
     return block.only(block.is_known), names.filter(from_numpy(block.is_known))

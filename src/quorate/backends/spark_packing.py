@@ -1,10 +1,8 @@
 """Rows of a Spark table -> pieces of complete tasks in its partitions, moved once by a hash of the task.
 
-What runs on the executors is the code that packs here: `quorate.backends.task_rows` resolves conflicts, and
-`quorate.io.columns` numbers the ids of workers and classes. So a part that is computed again, because its
+The executors run the same code as other engines: `quorate.backends.task_rows` resolves conflicts, and
+`quorate.io.columns` numbers the ids of workers and classes. So a partition that is computed again, because its
 machine was lost, has the same result.
-
-Who answered in a Spark table, and what: the ids of workers and classes, as the other engines list them.
 """
 
 import pickle
@@ -22,7 +20,7 @@ from quorate.arrays import BoolArray, IntArray, from_numpy, starts_of, table_of,
 from quorate.backends.partition import Coder, PartitionedRows, TaskFiles, bits_for, hashes_of, plain_column
 from quorate.backends.task_rows import Totals, no_totals, resolve_task_rows
 from quorate.blocks.block import Abstentions, Block, check_codes, code_type
-from quorate.blocks.memory import PIECE, SPREAD
+from quorate.blocks.memory import MAX_BLOCK_ANSWERS, MIN_LANE_ANSWERS
 from quorate.errors import BlankFieldError, QuorateError, count
 from quorate.io.columns import encode, in_order_of_ids, positions
 from quorate.io.gold import LocalGold
@@ -30,43 +28,45 @@ from quorate.io.labels import alphabet_of, takes_blanks
 from quorate.io.options import ROLES, ReadOptions
 
 
-def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> PartitionedRows:
-    """List the workers and classes of a Spark table; two passes over it.
+def list_workers_and_classes(frame: Any, n_rows: int, reading: ReadOptions) -> PartitionedRows:
+    """Return the workers and classes of a Spark table, in two passes over it.
 
     Args:
         frame: a Spark DataFrame of task, worker, label (and order).
-        n_rows: how many rows it has.
-        reading: what becomes of missing fields, and the classes.
+        n_rows: number of rows.
+        reading: how missing fields are handled, and the classes.
 
     Raises:
-        InputError: fields are missing, and no row is to be left out for that; or no answer is left.
+        InputError: fields are missing, and such rows are not to be skipped; or no answer is left.
 
-    >>> list_everyone  # doctest: +ELLIPSIS
-    <function list_everyone at ...>
+    >>> list_workers_and_classes  # doctest: +ELLIPSIS
+    <function list_workers_and_classes at ...>
     """
     from pyspark.sql import functions as spark
 
     if "order" in frame.columns and (missing := frame.where(spark.col("order").isNull()).count()):
         raise BlankFieldError(f"the column that orders the answers is missing in {count(missing, 'row')} or more")
-    # Two passes that read a column or two each: one, by both, whose findings are kept for two questions, costs more.
+    # Two passes that read one or two columns: a single pass that groups by both columns and is cached costs more.
     by_worker = arrow_of(frame.groupBy("worker").agg(spark.count(spark.lit(1)).alias("n")))
     codes, workers = encode(by_worker.column("worker"), reading.columns[1])
-    no_worker = _among(by_worker.column("worker"), codes, "worker")
+    no_worker = _missing_condition(by_worker.column("worker"), codes, "worker")
     _refuse_missing(frame, by_worker, codes, "worker", no_worker, reading)
     counts = spark.count(spark.lit(1)).alias("n"), spark.count(spark.when(~no_worker, 1)).alias("held")
     by_label = arrow_of(frame.groupBy("label").agg(*counts))
     codes, labels = encode(by_label.column("label"), reading.columns[2], is_label=True)
-    _refuse_missing(frame, by_label, codes, "label", _among(by_label.column("label"), codes, "label"), reading)
+    _refuse_missing(
+        frame, by_label, codes, "label", _missing_condition(by_label.column("label"), codes, "label"), reading
+    )
     used = np.bincount(codes[codes >= 0], _numbers(by_label, "held")[codes >= 0], len(labels))
     _, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
     alphabet = alphabet_of(labels, used, n_rows, reading, blanks=bool((codes < 0).any()))
-    worker_codes = np.arange(len(worker_names))  # numbered by their order from the beginning
+    worker_codes = np.arange(len(worker_names))  # codes are already in the order of the ids
     meaning = alphabet.answer_names, alphabet.class_of_symbol, alphabet.unused_abstention_labels, alphabet.n_abstentions
     return PartitionedRows((), worker_names, alphabet.classes, worker_codes, alphabet.code, n_rows, 0, *meaning, labels)
 
 
 def arrow_of(frame: Any) -> pa.Table:
-    """Take a (small) Spark DataFrame out by way of Arrow.
+    """Return a (small) Spark DataFrame as an Arrow table.
 
     >>> arrow_of  # doctest: +ELLIPSIS
     <function arrow_of at ...>
@@ -81,7 +81,7 @@ def _numbers(table: pa.Table, name: str) -> IntArray:
     return to_numpy(table.column(name).combine_chunks()).astype(np.int64)
 
 
-def _among(values: pa.ChunkedArray, codes: IntArray, role: str) -> Any:
+def _missing_condition(values: pa.ChunkedArray, codes: IntArray, role: str) -> Any:
     """Return a Spark condition that a field is missing: null, or one of the values that count as missing."""
     from pyspark.sql import functions as spark
 
@@ -93,7 +93,7 @@ def _among(values: pa.ChunkedArray, codes: IntArray, role: str) -> Any:
 def _refuse_missing(
     frame: Any, counts: pa.Table, codes: IntArray, role: str, is_missing: Any, reading: ReadOptions
 ) -> None:
-    """Show a row that lacks a field, unless such rows are to be left out."""
+    """Raise an error that shows a row without a field, unless such rows are to be skipped."""
     lacking = int(_numbers(counts, "n")[codes < 0].sum())
     if not lacking or reading.skip_missing or (role == "label" and takes_blanks(reading)):
         return
@@ -103,15 +103,15 @@ def _refuse_missing(
     coder.refuse(role, reading.columns)
 
 
-BATCH = 1 << 18  # rows that are numbered at a time: Spark hands out ten thousand
-A_CORE = 3  # partitions for each core, so that one that is slow holds up little
-TRIES = 40  # numbers that are tried for each partition: one is left without in a run of 10^17
-HALF = np.uint64(32)
+MIN_BATCH_ROWS = 1 << 18  # rows that are coded together; Spark passes ten thousand at a time
+PARTITIONS_PER_CORE = 3  # so that a slow partition delays the others little
+TRIES_PER_PARTITION = 40  # numbers that are tried; a partition gets none with probability e^-40, about 10^-17
+HALF_BITS = np.uint64(32)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A block as it lies in a partition, with the ids of its tasks."""
+    """A block in a partition of Spark, with the ids of its tasks."""
 
     start: IntArray
     worker: IntArray
@@ -119,7 +119,7 @@ class Piece:
     known: IntArray | None  # which of the known labels each task has, -1 for none
     names: bytes  # an Arrow stream
     symbol: IntArray | None = None  # [answers], the label given, where there are grades
-    abstentions: Abstentions | None = None  # who abstained; None where nobody did
+    abstentions: Abstentions | None = None  # None if there are none
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ class RowTotals:
 
     totals: Totals | None = None
     missing: Coder | None = None
-    seen: BoolArray | None = None  # the known labels whose tasks are here
-    kind: pa.DataType | None = None  # of the ids of its tasks; None where it has none
+    seen: BoolArray | None = None  # mask of the known labels whose tasks are in this partition
+    kind: pa.DataType | None = None  # type of the task ids; None without tasks
     error: QuorateError | None = None
 
 
@@ -140,15 +140,15 @@ class Packing:
     rows: PartitionedRows
     reading: ReadOptions
     gold: LocalGold | None
-    keys: IntArray  # for each partition a number that Spark's own hash sends there
-    bits: int  # a partition's rows are sorted in two to this parts
+    keys: IntArray  # for each partition a number that Spark's hash maps to it
+    bits: int  # a partition is sorted in 2**bits parts
 
     def numbered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Replace workers and classes by codes, and compute the partition of each task."""
+        """Yield the rows with codes of workers and classes, and the key of the partition of their task."""
         for table in _larger(batches):
             columns = {name: plain_column(table.column(name).combine_chunks()) for name in table.column_names}
             w, c = (self._codes(columns[role], role) for role in ("worker", "label"))
-            part = (_place(hashes_of(columns["task"]), len(self.keys)) >> HALF).astype(np.int64)
+            part = (_position(hashes_of(columns["task"]), len(self.keys)) >> HALF_BITS).astype(np.int64)
             out = {"key": from_numpy(self.keys[part]), "task": table.column("task")}
             out |= {"w": from_numpy(w), "c": from_numpy(c)}
             if "order" in columns:
@@ -157,17 +157,17 @@ class Packing:
 
     def _codes(self, column: pa.Array, role: str) -> IntArray:
         among = self.rows.worker_names if role == "worker" else self.rows.labels
-        assert among is not None  # `list_everyone` gives them
+        assert among is not None  # `list_workers_and_classes` gives them
         codes, names = encode(pa.chunked_array([column]), role, is_label=role == "label")
-        place = positions(names.cast(among.type), among)
-        return np.append(place, -1).astype(np.int32)[codes]
+        position = positions(names.cast(among.type), among)
+        return np.append(position, -1).astype(np.int32)[codes]
 
     def packed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the pieces of a partition and their totals, each as bytes."""
         try:
             for piece in self._pieces(batches):
                 yield _as_row(piece)
-        except QuorateError as error:  # as it is: Spark would try three times more, and show a traceback
+        except QuorateError as error:  # not raised: Spark would try three more times, and show a traceback
             yield _as_row(RowTotals(error=error))
 
     def _pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece | RowTotals]:
@@ -189,7 +189,7 @@ class Packing:
                 if resolved.symbol is not None:
                     narrow = code_type(len(self.rows.symbols(sizes[1])))
                     all_tasks = replace(all_tasks, symbol=resolved.symbol.astype(narrow))
-                for block in replace(all_tasks, abstentions=resolved.abstentions).pieces(PIECE):
+                for block in replace(all_tasks, abstentions=resolved.abstentions).pieces(MAX_BLOCK_ANSWERS):
                     yield _piece(block, names)
         seen = None if gold is None else gold.seen
         yield RowTotals(replace(totals, per_worker=np.zeros(0, np.int64)), missing, seen, kind)
@@ -203,7 +203,7 @@ class Packing:
             return
         with TaskFiles(folder, self.bits) as files:
             for table in _larger(batches):
-                inside = _place(hashes_of(table.column("task").combine_chunks()), len(self.keys)) << HALF
+                inside = _position(hashes_of(table.column("task").combine_chunks()), len(self.keys)) << HALF_BITS
                 files.put(table.drop_columns("key"), (inside >> np.uint64(64 - self.bits)).astype(np.uint16))
         for path in files.paths:
             if path.exists():
@@ -214,29 +214,29 @@ class Packing:
 
 
 def _piece(block: Block, names: pa.Array) -> Piece:
-    """Cut a block out of the arrays that it shares with others."""
-    inside = block.answers
+    """Return a block as a piece, with its own part of the arrays that blocks share."""
+    rows = block.answers
     return Piece(
         block.start - block.start[0],
-        block.worker[inside],
-        block.label[inside],
+        block.worker[rows],
+        block.label[rows],
         block.gold,
         to_stream(names[block.tasks]),
-        None if block.symbol is None else block.symbol[inside],
+        None if block.symbol is None else block.symbol[rows],
         None if block.abstentions is None or not block.abstentions.per_task.any() else block.abstentions.alone(),
     )
 
 
-def _place(hashes: NDArray[np.uint64], n: int) -> NDArray[np.uint64]:
-    """Lay hashes out over n partitions, in their order: above 32 bits the partition, below them where within it."""
-    return (hashes >> HALF) * np.uint64(n)
+def _position(hashes: NDArray[np.uint64], n: int) -> NDArray[np.uint64]:
+    """Return the position of hashes in n partitions, in their order: the partition << 32 | the position within it."""
+    return (hashes >> HALF_BITS) * np.uint64(n)
 
 
 def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
-        if sum(table.num_rows for table in waiting) >= BATCH:
+        if sum(table.num_rows for table in waiting) >= MIN_BATCH_ROWS:
             yield pa.Table.from_batches(waiting)
             waiting = []
     if waiting:
@@ -272,28 +272,28 @@ def from_stream(data: bytes) -> pa.Array:
 
 @dataclass(frozen=True)
 class OnExecutor:
-    """A step of packing that finds what it needs where it runs."""
+    """A step of packing that reads its `Packing` from a broadcast on the executor."""
 
-    sent: Any  # a Spark broadcast of a Packing
+    broadcast: Any  # a Spark broadcast of a Packing
     step: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run it on the rows of a partition."""
-        packed: Iterator[pa.RecordBatch] = getattr(self.sent.value, self.step)(batches)
+        """Yield the result of the step on the rows of a partition."""
+        packed: Iterator[pa.RecordBatch] = getattr(self.broadcast.value, self.step)(batches)
         return packed
 
 
 def pack_in_spark(frame: Any, rows: PartitionedRows, reading: ReadOptions, gold: LocalGold | None) -> tuple[Any, Any]:
-    """Put whole tasks together in Spark's partitions, as pieces.
+    """Pack whole tasks into pieces in the partitions of Spark.
 
     Args:
         frame: a Spark DataFrame of task, worker, label (and order).
-        rows: who and what is in it.
-        reading: what becomes of conflicts and missing fields.
+        rows: the workers and classes of the frame.
+        reading: how conflicts and missing fields are handled.
         gold: known labels.
 
-    Returns an RDD of `Piece`, and last in each partition `RowTotals`, not computed yet; and the broadcast variables,
-    which must be kept for as long as a partition may have to be computed again.
+    Returns an RDD, not computed yet, of `Piece` and, last in each partition, `RowTotals`; and the broadcast variable,
+    which must be kept while a partition may have to be computed again.
 
     >>> pack_in_spark  # doctest: +ELLIPSIS
     <function pack_in_spark at ...>
@@ -303,14 +303,14 @@ def pack_in_spark(frame: Any, rows: PartitionedRows, reading: ReadOptions, gold:
     session = frame.sparkSession
     n = partitions_for(rows.n_rows, len(rows.worker_names), session.sparkContext.defaultParallelism)
     packing = Packing(rows, reading, gold, _keys(session, n), bits_for(-(-rows.n_rows // n)))
-    sent = session.sparkContext.broadcast(packing)
+    broadcast = session.sparkContext.broadcast(packing)
     field_of = {field.name: field for field in frame.schema.fields}
     fields = [StructField("key", LongType()), field_of["task"], StructField("w", IntegerType())]
     fields += [StructField("c", IntegerType()), *([field_of["order"]] if "order" in field_of else [])]
-    numbered = frame.mapInArrow(OnExecutor(sent, "numbered"), StructType(fields))
+    numbered = frame.mapInArrow(OnExecutor(broadcast, "numbered"), StructType(fields))
     together = numbered.repartition(n, "key")
-    packed = together.mapInArrow(OnExecutor(sent, "packed"), StructType([StructField("piece", BinaryType())]))
-    return packed.rdd.map(_loaded), sent
+    packed = together.mapInArrow(OnExecutor(broadcast, "packed"), StructType([StructField("piece", BinaryType())]))
+    return packed.rdd.map(_loaded), broadcast
 
 
 def _loaded(row: Any) -> Piece | RowTotals:
@@ -319,21 +319,23 @@ def _loaded(row: Any) -> Piece | RowTotals:
 
 
 def partitions_for(n_rows: int, n_workers: int, cores: int) -> int:
-    """Return how many partitions the answers lie in: a few for each core, but tables of all workers for each cost too.
+    """Return the number of partitions: a few per core, but fewer if tables of all workers would cost more than answers.
 
     >>> partitions_for(10_000_000, 50_000, 2), partitions_for(1_000_000, 50_000, 2)
     (6, 2)
     """
-    return max(cores, min(A_CORE * cores, 1 + n_rows // (SPREAD * max(n_workers, 1))))
+    return max(cores, min(PARTITIONS_PER_CORE * cores, 1 + n_rows // (MIN_LANE_ANSWERS * max(n_workers, 1))))
 
 
 def _keys(session: Any, n: int) -> IntArray:
-    """Find a number for each partition that Spark's own hash sends there; a row is sent by its column, not by us."""
+    """Return a number for each partition that Spark's hash maps to it; Spark partitions rows by hashes of a column."""
     from pyspark.sql import functions as spark
 
-    tried = session.range(TRIES * n).select("id", spark.pmod(spark.hash("id"), spark.lit(n)).alias("part"))
+    tried = session.range(TRIES_PER_PARTITION * n).select(
+        "id", spark.pmod(spark.hash("id"), spark.lit(n)).alias("part")
+    )
     number, part = (to_numpy(column.combine_chunks()) for column in arrow_of(tried).columns)
     parts, first = np.unique(part, return_index=True)
-    keys: IntArray = np.arange(n)  # where none was found, another partition's; the rows of a task stay together
+    keys: IntArray = np.arange(n)  # without such a number, that of another partition; the rows of a task stay together
     keys[parts] = number[first]
     return keys

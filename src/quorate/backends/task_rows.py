@@ -16,7 +16,7 @@ from quorate.io.conflicts import ResolvedRows, refuse_conflict, refuse_if_none_l
 from quorate.io.labels import ABSTAINS, UNUSED, takes_blanks
 from quorate.io.options import ReadOptions
 
-SMALL = 31  # bits of an integer id above the least of its file, up to which it is its own code
+MAX_CODE_BITS = 31  # an integer id minus the smallest of its file is used as code up to this size
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Totals:
             self.abstained = abstained if self.abstained is None else self.abstained + abstained
 
     def merge(self, other: "Totals") -> None:
-        """Add what was counted elsewhere; the answers of each worker are not counted there."""
+        """Add the counts of another partition, except the answers of each worker, which it does not have."""
         self.per_class += other.per_class
         self._add_abstentions(other.abstained)
         for name in ("n_tasks", "n_answers", "n_repeats", "n_conflicting", "n_skipped", "n_clashes"):
@@ -68,11 +68,11 @@ class TaskRows:
     names: pa.Array  # of the tasks, in their order
     rows: ResolvedRows  # the answers; labels are classes
     symbol: IntArray | None  # [answers], the label given, where several labels mean a class
-    abstentions: Abstentions | None  # who abstained; None where nobody may
+    abstentions: Abstentions | None  # None if workers cannot abstain
 
 
 def no_totals(rows: PartitionedRows) -> Totals:
-    """Begin to count.
+    """Return totals of zero.
 
     >>> nobody = pa.array([], pa.string())
     >>> no_totals(PartitionedRows((), nobody, pa.array(["x"]), np.zeros(0), np.zeros(1), 0, 0)).per_class.tolist()
@@ -84,14 +84,14 @@ def no_totals(rows: PartitionedRows) -> Totals:
 def resolve_task_rows(
     table: pa.Table, rows: PartitionedRows, reading: ReadOptions, totals: Totals, missing: Coder
 ) -> TaskRows:
-    """Code the tasks of some rows in the order of their ids, resolve repeats and conflicts, and count them.
+    """Return rows with tasks coded in the order of their ids, and repeats and conflicts resolved; update the totals.
 
     Args:
         table: task, w and c (and order), of whole tasks.
-        rows: what w and c mean.
-        reading: what becomes of conflicts and missing fields.
-        totals: what is counted; the answers that stand are left to `Totals.add`.
-        missing: who counts rows without a task.
+        rows: the meaning of w and c.
+        reading: how conflicts and missing fields are handled.
+        totals: counts that are updated, except those of `Totals.add`.
+        missing: counter of rows without a task.
 
     >>> table = pa.table({"task": ["b", "a"], "w": pa.array([0, 0], pa.int32()), "c": pa.array([0, 0], pa.int32())})
     >>> rows = PartitionedRows((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
@@ -102,11 +102,11 @@ def resolve_task_rows(
     w, c = (_numbers(table.column(name)) for name in ("w", "c"))
     present = (w >= 0) & (c >= 0)
     worker = np.append(rows.worker_code, -1).astype(np.int32)[w]
-    blank = ABSTAINS - rows.n_abstentions + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
+    blank = ABSTAINS - rows.n_abstentions + 1 if takes_blanks(reading) else UNUSED  # the last abstention label
     label = np.append(rows.class_code, blank).astype(np.int32)[c]
     column = table.column("task")
-    all_answer = present.all() and (label >= 0).all()  # else a task may be left without any
-    task, names = _direct(column) if all_answer and reading.on_conflict != "drop" else (None, None)
+    all_answer = present.all() and (label >= 0).all()  # else a task may have no answer left
+    task, names = _codes_from_integers(column) if all_answer and reading.on_conflict != "drop" else (None, None)
     if task is None:
         task, names = _numbered(column, (worker, label), rows, reading, missing)
         present &= task >= 0
@@ -114,12 +114,12 @@ def resolve_task_rows(
     abstentions = (w >= 0) & (task >= 0) & (label <= ABSTAINS)
     present &= label >= 0
     if "order" in table.column_names:
-        place = _order(table, label, reading)
-        task = task[place]
-        worker = worker[place]
-        label = label[place]
-        present = present[place]
-        abstentions = abstentions[place]
+        order = _order(table, label, reading)
+        task = task[order]
+        worker = worker[order]
+        label = label[order]
+        present = present[order]
+        abstentions = abstentions[order]
     abstained = task[abstentions], worker[abstentions], ABSTAINS - label[abstentions]
     if not present.all():
         task = task[present]
@@ -131,17 +131,19 @@ def resolve_task_rows(
     symbol = resolved.label + rows.n_abstentions if rows.has_grades else None
     if rows.class_of_symbol is not None:
         resolved = replace(resolved, label=rows.class_of_symbol[resolved.label].astype(np.int32))
-    if names is None:  # the codes are the numbers themselves: give the tasks of the file the next ones
+    if names is None:  # codes are differences of ids: number the tasks of the file without gaps
         first = np.ones(len(resolved.task), dtype=bool)
         first[1:] = resolved.task[1:] != resolved.task[:-1]
-        names = from_numpy(resolved.task[first].astype(np.int64) + _least(column)).cast(column.type)
+        names = from_numpy(resolved.task[first].astype(np.int64) + _smallest(column)).cast(column.type)
         resolved = ResolvedRows(
             np.cumsum(first) - 1, resolved.worker, resolved.label, resolved.n_repeats, resolved.n_conflicting
         )
     if rows.n_abstentions:
-        kept = _kept(*abstained, resolved, (len(names), len(rows.worker_names)), "order" in table.column_names)
-        totals.count_abstentions(kept.worker)
-    return TaskRows(names, resolved, symbol, kept if rows.n_abstentions else None)
+        abstentions_left = _resolved_abstentions(
+            *abstained, resolved, (len(names), len(rows.worker_names)), "order" in table.column_names
+        )
+        totals.count_abstentions(abstentions_left.worker)
+    return TaskRows(names, resolved, symbol, abstentions_left if rows.n_abstentions else None)
 
 
 def _numbered(
@@ -151,7 +153,7 @@ def _numbered(
     reading: ReadOptions,
     missing: Coder,
 ) -> tuple[IntArray, pa.Array]:
-    """Give tasks numbers in the order of their ids; -1 for rows that have none, of which one is shown."""
+    """Return the codes of tasks in the order of their ids, -1 for rows without one, and the ids; note such a row."""
     task, names = encode(column, reading.columns[0])
     lacking = np.flatnonzero(task < 0)
     if len(lacking):
@@ -163,10 +165,10 @@ def _numbered(
     return in_order_of_ids(task, names)
 
 
-def _kept(
+def _resolved_abstentions(
     task: IntArray, worker: IntArray, symbol: IntArray, resolved: ResolvedRows, sizes: tuple[int, int], ordered: bool
 ) -> Abstentions:
-    """Let one abstention stand of each worker and task, and none beside an answer: the first, or the first by name."""
+    """Return one abstention per worker and task, the first one or the first by name; none where there is an answer."""
     n_tasks, n_workers = sizes
     if not ordered:
         by_symbol = np.argsort(symbol, kind="stable")
@@ -182,18 +184,18 @@ def _kept(
     return Abstentions(start, (pair % n_workers).astype(np.int32), symbol[first_row])
 
 
-def _direct(column: pa.ChunkedArray) -> tuple[IntArray | None, None]:
-    """Take whole numbers for codes, less the least, where they are near each other; None where they are not."""
+def _codes_from_integers(column: pa.ChunkedArray) -> tuple[IntArray | None, None]:
+    """Return integer ids minus the smallest as codes, if they fit in 31 bits; else None. The second value is None."""
     if not pa.types.is_integer(column.type) or column.null_count:
         return None, None
-    low = _least(column)
+    low = _smallest(column)
     high = int(pc.max(column).as_py())
-    if (high - low).bit_length() > SMALL or high >= 1 << 62 or low < -(1 << 62):
+    if (high - low).bit_length() > MAX_CODE_BITS or high >= 1 << 62 or low < -(1 << 62):
         return None, None
     return (_numbers(column).astype(np.int64) - low).astype(np.int32), None
 
 
-def _least(column: pa.ChunkedArray) -> int:
+def _smallest(column: pa.ChunkedArray) -> int:
     return int(pc.min(column).as_py())
 
 
@@ -202,7 +204,7 @@ def _numbers(column: pa.ChunkedArray) -> IntArray:
 
 
 def _order(table: pa.Table, label: IntArray, reading: ReadOptions) -> IntArray:
-    """Return the rows in their order; at one position the first class counts, as in `quorate.backends.source`."""
+    """Return the indices that put rows in their order; of two at one position the first class counts, as in memory."""
     towards = "ascending" if reading.on_conflict == "first" else "descending"
     keyed = pa.table({"order": table.column("order"), "class": from_numpy(label)})
     return to_numpy(pc.sort_indices(keyed, [("order", "ascending"), ("class", towards)])).astype(np.int64)
@@ -216,19 +218,19 @@ def _note_clash(
     partitioned: PartitionedRows,
     totals: Totals,
 ) -> None:
-    """Count workers who gave a task two labels, and keep the first of them."""
+    """Count the workers who gave a task several labels, and keep the first one as an example."""
     task, worker, label = (code[rows] for code in codes)
     new = np.concatenate([[True], (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])])
     totals.n_clashes += int(new.sum())
     if totals.clash is None:
         end = int(np.flatnonzero(new)[1]) if new.sum() > 1 else len(new)
-        named = int(task[0]) + _least(column) if names is None else names[int(task[0])].as_py()
+        named = int(task[0]) + _smallest(column) if names is None else names[int(task[0])].as_py()
         labels = take(partitioned.answered, np.sort(label[:end])).to_pylist()
         totals.clash = (named, partitioned.worker_names[int(worker[0])].as_py(), labels)
 
 
 def check_totals(totals: Totals, rows: PartitionedRows, reading: ReadOptions, missing: Coder) -> None:
-    """Refuse what was found on the way, if it is to be refused.
+    """Raise the error of missing tasks, conflicts or no answers, if the options ask for it.
 
     Raises:
         InputError: tasks are missing, answers contradict each other, or none is left.
@@ -247,7 +249,7 @@ def check_totals(totals: Totals, rows: PartitionedRows, reading: ReadOptions, mi
 
 
 def classes_in_use(rows: PartitionedRows, totals: Totals, reading: ReadOptions) -> tuple[pa.Array, IntArray | None]:
-    """Return the classes that count, and how they are renumbered where every answer of some of them was dropped.
+    """Return the classes, and their new codes if classes are left out because all of their answers were dropped.
 
     >>> rows = PartitionedRows((), pa.array(["ann"]), pa.array(["x", "y"]), np.zeros(1, int), np.zeros(2, int), 1, 0)
     >>> classes, code = classes_in_use(rows, Totals(np.array([1]), np.array([0, 1])), ReadOptions())
@@ -276,7 +278,7 @@ def points_in_use(totals: Totals, rows: PartitionedRows, classes: pa.Array) -> I
 
 
 def crowd_info_of(totals: Totals, rows: PartitionedRows, classes: pa.Array, engine: str) -> CrowdInfo:
-    """Return who answered, and how much.
+    """Return the workers, classes and counts of a crowd.
 
     >>> rows = PartitionedRows((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0)
     >>> crowd_info_of(Totals(np.array([1]), np.array([1]), n_tasks=1), rows, rows.classes, "duckdb").n_answers

@@ -1,6 +1,6 @@
-"""A query -> its rows in Arrow batches, as each engine gives them with their types and without holding them all.
+"""A query -> its rows in Arrow batches, with the types of the engine and without all rows in memory.
 
-What ibis cannot do in every engine: rename or drop a table, whether there is one, how long names may be.
+Also what ibis cannot do in every engine: rename or drop a table, check that one exists, limit the length of names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ def rename_table(backend: Backend, old: str, new: str) -> None:
 
 
 def drop_table(backend: Backend, name: str) -> None:
-    """Remove a table, if it is there.
+    """Drop a table, if it exists.
 
     >>> import ibis
     >>> drop_table(ibis.duckdb.connect(), "a")
@@ -38,11 +38,11 @@ def drop_table(backend: Backend, name: str) -> None:
 
 
 def replace_tables(backend: Backend, made: Mapping[str, str]) -> None:
-    """Give tables the names of existing ones, which are dropped; all in one transaction where the engine has them.
+    """Give tables the names of existing ones, which are dropped; in one transaction if the engine has transactions.
 
     Args:
         backend: the engine.
-        made: the table that replaces each, by the name that it gets.
+        made: new name -> table that gets it.
 
     >>> import ibis
     >>> backend = ibis.duckdb.connect()
@@ -69,7 +69,7 @@ def replace_tables(backend: Backend, made: Mapping[str, str]) -> None:
 
 
 def has_table(backend: Backend, name: str) -> bool:
-    """Whether there is a table of that name; asks for its columns, since not every engine lists its tables to ibis.
+    """Return whether a table exists, by opening it: not every engine lists its tables in ibis.
 
     >>> import ibis
     >>> has_table(ibis.duckdb.connect(), "a")
@@ -78,13 +78,13 @@ def has_table(backend: Backend, name: str) -> bool:
     database, _, table_name = name.rpartition(".")
     try:
         backend.table(table_name, database=database or None)
-    except Exception:  # every engine has exceptions of its own
+    except Exception:  # every engine has its own exceptions
         return False
     return True
 
 
 def longest_name(backend: Backend) -> int | None:
-    """Return how many bytes (of UTF-8) an engine keeps of a name, cutting the rest without an error; None elsewhere.
+    """Return the bytes of UTF-8 to which an engine truncates names without an error; None if it does not.
 
     >>> import ibis
     >>> longest_name(ibis.duckdb.connect()) is None
@@ -99,12 +99,12 @@ def longest_name(backend: Backend) -> int | None:
 
 def _run(backend: Backend, statement: str) -> None:
     cursor = backend.raw_sql(statement)
-    if backend.name not in ("duckdb", "pyspark") and hasattr(cursor, "close"):  # those two hand out the connection
+    if backend.name not in ("duckdb", "pyspark") and hasattr(cursor, "close"):  # these two return the connection
         cursor.close()
 
 
 def quoted(backend: Backend, name: str) -> str:
-    """Write the name of a table, with its database where it has one, as the engine wants it.
+    """Return the name of a table, with its database if it has one, quoted for the engine.
 
     >>> import ibis
     >>> quoted(ibis.duckdb.connect(), "crowd.odd name")
@@ -116,26 +116,26 @@ def quoted(backend: Backend, name: str) -> str:
     return str(exp.table_(table_name, db=database or None, quoted=True).sql(dialect=backend.dialect))
 
 
-BATCH = 1 << 20  # rows that are taken out of an engine at a time
-CURSORS = ("postgres", "sqlite")  # engines whose rows ibis takes by way of pandas, or holds all at once
+BATCH_ROWS = 1 << 20  # rows per batch from an engine
+CURSORS = ("postgres", "sqlite")  # engines whose rows ibis converts with pandas, or holds in memory all at once
 TRANSACTIONAL = ("duckdb", "postgres", "sqlite")  # engines that create and fill a table in one transaction
-PIECE = 4_000_000  # rows that Spark hands out at a time: by default one result may have a gigabyte
+MAX_SPARK_ROWS = 4_000_000  # per result: by default Spark limits a result to one gigabyte
 
 
 def batches_of(backend: Backend, query: EngineTable, n_rows: int | None = None) -> Iterator[pa.RecordBatch]:
-    """Run a query and take its rows out piece by piece.
+    """Run a query and return its rows in batches.
 
     Args:
         backend: the engine.
-        query: its first column numbers Spark's pieces.
-        n_rows: how many rows there are, if that is known.
+        query: the query; in Spark, rows are divided by a hash of its first column.
+        n_rows: number of rows, if known.
 
     >>> import ibis
     >>> backend = ibis.duckdb.connect()
     >>> sum(batch.num_rows for batch in batches_of(backend, backend.sql("SELECT range AS n FROM range(3)")))
     3
     """
-    if backend.name == "duckdb":  # ibis asks for batches by a name that newer versions of DuckDB have not
+    if backend.name == "duckdb":  # ibis calls a method that newer versions of DuckDB do not have
         return _from_duckdb(backend.con, backend.compile(query))
     if backend.name == "pyspark":
         return _from_spark(backend, query, n_rows)
@@ -143,11 +143,11 @@ def batches_of(backend: Backend, query: EngineTable, n_rows: int | None = None) 
         return _from_cursor(backend.con.cursor(), backend, query)
     if backend.name == "postgres":
         return _from_postgres(backend, query)
-    return iter(backend.to_pyarrow_batches(query, chunk_size=BATCH))
+    return iter(backend.to_pyarrow_batches(query, chunk_size=BATCH_ROWS))
 
 
 def table_from(backend: Backend, query: EngineTable) -> pa.Table:
-    """Run a query and take its (small) result out of the engine.
+    """Run a query and return its (small) result in memory.
 
     >>> import ibis
     >>> backend = ibis.duckdb.connect()
@@ -161,10 +161,9 @@ def table_from(backend: Backend, query: EngineTable) -> pa.Table:
 
 
 def _from_duckdb(con: Any, query: str) -> Iterator[pa.RecordBatch]:
-    """Read rows; where threads interrupt each other and none reports the cause, run again with one thread.
+    """Yield the rows; if the error is only that a thread was interrupted, run again with one thread for the cause.
 
-    A thread that fails interrupts the others, and DuckDB's message is that of the first of them, which may be no
-    more than that it was interrupted.
+    A thread that fails interrupts the others, and DuckDB reports the first error, which may be the interruption.
     """
     try:
         yield from _reader(con, query)
@@ -184,17 +183,17 @@ def _from_duckdb(con: Any, query: str) -> Iterator[pa.RecordBatch]:
 def _reader(con: Any, query: str) -> Iterator[pa.RecordBatch]:
     relation = con.sql(query)
     get = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
-    return iter(get(BATCH))
+    return iter(get(BATCH_ROWS))
 
 
 def _from_spark(backend: Any, query: EngineTable, n_rows: int | None) -> Iterator[pa.RecordBatch]:
-    """By way of Arrow: ibis would go by pandas, where a whole number beside a null becomes a fraction."""
+    """Yield the rows through Arrow: ibis uses pandas, which converts a column of integers with a null to floats."""
     from pyspark.sql import functions as spark
 
     frame = backend._session.sql(backend.compile(query))
-    pieces = 1 if n_rows is None else -(-n_rows // PIECE)
+    pieces = 1 if n_rows is None else -(-n_rows // MAX_SPARK_ROWS)
     if pieces > 1:
-        frame = frame.persist()  # or each piece would read the source again
+        frame = frame.persist()  # otherwise each piece would read the source again
     try:
         for number in range(pieces):
             part = frame.where(spark.pmod(spark.hash(frame.columns[0]), spark.lit(pieces)) == number)
@@ -206,16 +205,16 @@ def _from_spark(backend: Any, query: EngineTable, n_rows: int | None) -> Iterato
 
 
 def _from_postgres(backend: Any, query: EngineTable) -> Iterator[pa.RecordBatch]:
-    """By a cursor of the server's: the usual one would have the whole result sent here first."""
+    """Yield the rows from a server-side cursor: the usual cursor first transfers the whole result."""
     with backend.con.transaction(), backend.con.cursor(name="quorate_rows") as cursor:
         yield from _from_cursor(cursor, backend, query)
 
 
 def _from_cursor(cursor: Any, backend: Backend, query: EngineTable) -> Iterator[pa.RecordBatch]:
-    """From rows of Python values, each column of the type that the engine reports."""
+    """Yield batches from rows of Python values; columns have the types that the engine reports."""
     kinds = {name: kind.to_pyarrow() for name, kind in query.schema().items()}
     cursor.execute(backend.compile(query))
-    while rows := cursor.fetchmany(BATCH // 8):
+    while rows := cursor.fetchmany(BATCH_ROWS // 8):
         columns = [
             _array(values, name, kinds[name]) for name, values in zip(kinds, zip(*rows, strict=True), strict=True)
         ]
@@ -226,11 +225,11 @@ def _array(values: tuple[Any, ...], name: str, kind: pa.DataType) -> pa.Array:
     try:
         if pa.types.is_string(kind) or pa.types.is_large_string(
             kind
-        ):  # also of ids that only the engine has a type for
+        ):  # also for ids of a type that only the engine has
             return pa.array(
                 (value if value is None or isinstance(value, str) else str(value) for value in values), kind
             )
-        if pa.types.is_boolean(kind):  # SQLite has numbers instead
+        if pa.types.is_boolean(kind):  # SQLite stores numbers
             return pa.array((None if value is None else bool(value) for value in values), kind)
         return pa.array(values, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
@@ -240,10 +239,10 @@ def _array(values: tuple[Any, ...], name: str, kind: pa.DataType) -> pa.Array:
 
 
 def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, table_name: str, database: str | None) -> None:
-    """Create a table in an engine and insert rows that are in memory or arrive batch by batch.
+    """Create a table in an engine and insert rows from memory or from batches.
 
-    In the engines of `TRANSACTIONAL` this is one transaction: the table appears complete, and neither an error nor a
-    killed process leaves anything of it.
+    In the engines of `TRANSACTIONAL` this is one transaction: the table appears when it is complete, and after an error
+    or in a killed process nothing of it remains.
 
     >>> import ibis
     >>> backend = ibis.sqlite.connect()
@@ -253,7 +252,7 @@ def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, table_name: 
     """
     import ibis
 
-    reader = rows.to_reader(BATCH // 8) if isinstance(rows, pa.Table) else rows
+    reader = rows.to_reader(BATCH_ROWS // 8) if isinstance(rows, pa.Table) else rows
     name = quoted(backend, f"{database}.{table_name}" if database else table_name)
     if backend.name == "duckdb":
         backend.con.register("quorate_rows", reader)
@@ -273,7 +272,7 @@ def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, table_name: 
                 values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
                 backend.con.executemany(f"INSERT INTO {name} VALUES ({marks})", values)
     else:
-        # As an expression: what ibis makes of a table by itself is not understood by every version of sqlglot.
+        # As an expression: not every version of sqlglot understands the statement that ibis makes of an Arrow table.
         backend.create_table(table_name, ibis.memtable(reader.read_all()), database=database)
 
 
@@ -290,12 +289,12 @@ def _create_statement(backend: Backend, columns: pa.Schema, table_name: str, dat
 
 @contextmanager
 def _savepoint(con: Any) -> Iterator[None]:
-    """Undo what the block did to an SQLite database if it fails, whether or not a transaction is open already."""
+    """Undo changes of an SQLite database if the context fails, whether or not a transaction is open already."""
     con.execute("SAVEPOINT quorate_rows")
     try:
         yield
     except BaseException:  # also when interrupted
-        with suppress(Exception):  # after some errors, as a full disk, SQLite has undone everything itself
+        with suppress(Exception):  # after some errors, such as a full disk, SQLite has already undone everything
             con.execute("ROLLBACK TO quorate_rows")
             con.execute("RELEASE quorate_rows")
         raise
@@ -309,6 +308,6 @@ def _copy_to_postgres(backend: Any, rows: pa.RecordBatchReader, name: str) -> No
     with backend.con.cursor() as cursor, cursor.copy(statement) as copy:
         for batch in rows:
             piece = pa.BufferOutputStream()
-            # Text is quoted, so that an empty one differs from a null.
+            # Text is quoted, so that empty text differs from a null.
             csv.write_csv(batch, piece, csv.WriteOptions(include_header=False, quoting_style="needed"))
             copy.write(piece.getvalue().to_pybytes())

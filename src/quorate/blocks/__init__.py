@@ -20,7 +20,7 @@ def native_kernels() -> ModuleType | None:
 
 
 def in_use() -> str:
-    """Name the kernels in use: those in C, or those in numpy.
+    """Return which kernels are in use: "C" or "numpy".
 
     >>> in_use() in ("C", "numpy")
     True

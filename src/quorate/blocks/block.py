@@ -1,6 +1,6 @@
-"""`Block`: a run of complete tasks as integers; and the protocol `Blocks`: all of them.
+"""`Block`: consecutive complete tasks as integer codes; and `Blocks`: the protocol of all tasks, in blocks.
 
-What the methods compute from answers are worker-sized sums over complete tasks. A kernel (`quorate.blocks.kernels`)
+Methods compute sums over complete tasks, in tables with a row per worker. A kernel (`quorate.blocks.kernels`)
 takes blocks and worker-sized parameters and returns such sums. `Blocks` hides where the answers are: in memory
 (`quorate.blocks.memory`), in files, or in the partitions of Spark (`quorate.backends`).
 """
@@ -18,7 +18,7 @@ from quorate.answers import Answers, Sized
 from quorate.arrays import BoolArray, IntArray, starts_of
 from quorate.blocks.worker_rows import ObservedRows, sum_tables
 
-NARROW = 256  # classes up to which a label takes one byte
+MAX_BYTE_CLASSES = 256  # classes up to which a label takes one byte
 Sums: TypeAlias = tuple[Any, ...]  # arrays; a table of workers × answers × classes may be `ObservedRows`
 # Methods that need sums over blocks only, so that the answers need not be in memory (`quorate.methods.fit_blocks`).
 OUT_OF_CORE_METHODS = ("quorate", "rank-one", "rank-one-centred", "majority", "iwmv", "one-coin", "dawid-skene")
@@ -26,17 +26,17 @@ T = TypeVar("T")
 
 
 def code_type(n: int) -> type[np.uint8] | type[np.int32]:
-    """Return the type of codes of so many classes or symbols: one byte where that is enough.
+    """Return the type of codes of n classes or symbols: one byte if that is enough.
 
     >>> code_type(256).__name__, code_type(257).__name__
     ('uint8', 'int32')
     """
-    return np.uint8 if n <= NARROW else np.int32
+    return np.uint8 if n <= MAX_BYTE_CLASSES else np.int32
 
 
 @dataclass(frozen=True, eq=False)
 class Abstentions:
-    """The abstentions of a run of tasks: those of its task t are from start[t] to start[t + 1].
+    """The abstentions of consecutive tasks: those on task t are entries start[t] to start[t + 1] - 1.
 
     >>> abstentions = Abstentions(np.array([0, 1, 3]), np.array([4, 5, 6]), np.array([0, 0, 1]))
     >>> abstentions.per_task.tolist(), abstentions.taken(np.array([1])).worker.tolist()
@@ -49,7 +49,7 @@ class Abstentions:
 
     @property
     def per_task(self) -> IntArray:
-        """How many abstained on each task."""
+        """The number of abstentions on each task."""
         return np.diff(self.start)
 
     @property
@@ -58,17 +58,17 @@ class Abstentions:
         return slice(int(self.start[0]), int(self.start[-1]))
 
     def alone(self) -> "Abstentions":
-        """Return the same with arrays that hold the abstentions of these tasks only."""
+        """Return the same abstentions in arrays that hold no others."""
         return Abstentions(self.start - self.start[0], self.worker[self.rows], self.symbol[self.rows])
 
     def taken(self, order: IntArray) -> "Abstentions":
-        """Return those of some tasks, in this order."""
+        """Return the abstentions of the tasks in `order`, in this order."""
         start, within = _runs(self.start, order)
         return Abstentions(start, self.worker[within], self.symbol[within])
 
 
 def no_abstentions(n_tasks: int) -> Abstentions:
-    """Return the abstentions of tasks on which nobody abstained.
+    """Return the abstentions of tasks without any.
 
     >>> no_abstentions(2).per_task.tolist()
     [0, 0]
@@ -78,7 +78,7 @@ def no_abstentions(n_tasks: int) -> Abstentions:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A run of whole tasks: the answers of its task t are those from start[t] to start[t + 1].
+    """Consecutive whole tasks: the answers to task t are entries start[t] to start[t + 1] - 1.
 
     >>> block = Block(np.array([0, 2, 3]), np.array([0, 1, 0]), np.array([1, 1, 0]), n_workers=2, n_classes=2)
     >>> block.n_tasks, block.per_task.tolist(), block.worker.dtype.name, block.label.dtype.name
@@ -90,10 +90,10 @@ class Block:
     label: IntArray  # uint8, or int32 where there are more than 256 classes
     n_workers: int
     n_classes: int
-    first: int = 0  # the number of its first task among all
+    first: int = 0  # index of its first task among all tasks
     gold: IntArray | None = None  # int32, the known class of each task, -1 where unknown
     symbol: IntArray | None = None  # [answers], the label given, where several labels mean a class
-    abstentions: Abstentions | None = None  # who abstained; None where nobody does
+    abstentions: Abstentions | None = None  # None if there are none
 
     def __post_init__(self) -> None:
         kinds = {"start": np.int64, "worker": np.int32, "label": code_type(self.n_classes), "gold": np.int32}
@@ -104,12 +104,12 @@ class Block:
 
     @property
     def n_tasks(self) -> int:
-        """How many tasks it has."""
+        """Number of tasks."""
         return len(self.start) - 1
 
     @property
     def per_task(self) -> IntArray:
-        """R_t, the answers of each task."""
+        """R_t, the number of answers to each task."""
         return np.diff(self.start)
 
     @property
@@ -119,18 +119,18 @@ class Block:
 
     @property
     def tasks(self) -> slice:
-        """Its tasks among all tasks."""
+        """The indices of its tasks among all tasks."""
         return slice(self.first, self.first + self.n_tasks)
 
     def pieces(self, n_answers: int) -> Iterator["Block"]:
-        """Divide it into blocks of about so many answers; they share its arrays."""
+        """Yield blocks of about `n_answers` answers, which share its arrays."""
         marks = np.arange(self.start[0], self.start[-1], max(n_answers, 1))
         cuts = sorted({0, *np.searchsorted(self.start, marks).tolist(), self.n_tasks})
         for low, high in pairwise(cuts):
             yield self.span(int(low), int(high))
 
     def span(self, low: int, high: int) -> "Block":
-        """Return the tasks from one to another, as a block that shares its arrays."""
+        """Return the tasks from low to high - 1, as a block that shares its arrays."""
         return replace(
             self,
             start=self.start[low : high + 1],
@@ -142,9 +142,10 @@ class Block:
         )
 
     def symbols(self, n_symbols: int) -> IntArray:
-        """Return the symbol of each answer, of so many symbols.
+        """Return the symbol of each answer.
 
-        Without symbols it is the class; the symbols of abstentions then come before the classes.
+        If the block stores no symbols, it is the class plus the number of symbols that are not classes: the symbols of
+        abstentions, which come first.
         """
         if self.symbol is not None:
             return self.symbol[self.answers]
@@ -156,11 +157,11 @@ class Block:
         return np.zeros(self.n_tasks, dtype=bool) if self.gold is None else self.gold >= 0
 
     def only(self, kept: BoolArray) -> "Block":
-        """Return the tasks that are kept, as a block of their own."""
+        """Return the tasks that are kept, as a block with its own arrays."""
         return self.taken(np.flatnonzero(kept))
 
     def taken(self, order: IntArray) -> "Block":
-        """Return some tasks in this order, as a block with arrays of its own."""
+        """Return the tasks in `order`, in this order, as a block with its own arrays."""
         start, within = _runs(self.start, order)
         return replace(
             self,
@@ -174,7 +175,7 @@ class Block:
 
 
 def _runs(start: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
-    """Put runs into another order; returns where each begins afterwards, and the former position of each element."""
+    """Reorder runs; return the new start of each run, and the old position of each element."""
     sizes = np.diff(start)[order]
     after = starts_of(sizes)
     return after, np.arange(after[-1]) - np.repeat(after[:-1] - start[:-1][order], sizes)
@@ -182,7 +183,7 @@ def _runs(start: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """Tasks that were brought into memory, with their ids."""
+    """A sample of tasks in memory, with their ids."""
 
     answers: Answers
     gold: IntArray | None = None  # the known class of each task, -1 where unknown
@@ -196,35 +197,36 @@ class Blocks(Sized, Protocol):
         """The class of each symbol, -1 for an abstention; None where every label is a class."""
 
     def sum(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
-        """Add up what ``kernel(blocks, *parameters)`` returns for some blocks at a time.
+        """Add up what ``kernel(blocks, *parameters)`` returns for parts of the blocks.
 
-        The order of the additions does not depend on threads, so neither do the sums.
+        The order of the additions does not depend on the number of threads, so the sums do not either.
         """
 
     def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
-        """Return ``kernel(block, *parameters)`` of every block, in order."""
+        """Yield ``kernel(block, *parameters)`` of every block, in order."""
 
     def sample(self, n_answers: int) -> Sampled:
-        """Bring tasks with at least so many answers (all, if there are no more) into memory, with their ids.
+        """Return tasks with at most `n_answers` answers in total (all, if there are no more) in memory, with their ids.
 
-        They are the first by the hash of their ids (`quorate.blocks.sampling.hash_ids`), the least first.
+        They are the tasks with the smallest hashes of their ids (`quorate.blocks.sampling.hash_ids`).
         """
 
     def gold_tasks(self) -> Block:
-        """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
+        """Return the tasks of known class in memory, in the order of the hashes of their ids."""
 
     def joined(self, is_kept: BoolArray | None = None) -> IntArray:
-        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks.
+        """Return the root of each worker i and of its copy i + n in the double cover of the interaction graph.
 
-        Only the answers of kept workers count; by default all.
+        Two workers of a task are joined each to the copy of the other. So a component has one root if it has an odd
+        cycle, and two otherwise. Only the answers of kept workers count; by default all.
         """
 
 
 class StoredBlocks(Blocks, Protocol):
-    """Blocks as a backend stores them, without a change."""
+    """Blocks as a backend stores them, before any change."""
 
     def n_peers(self) -> IntArray:
-        """Return how many others each worker shares a task with."""
+        """Return the number of other workers with whom each worker shares a task."""
 
 
 def count_gold(blocks: Blocks) -> int:
@@ -245,7 +247,7 @@ def _count_known(blocks: Iterable[Block]) -> Sums:
 
 
 def check_codes(block: Block) -> Block:
-    """Return the block, if its codes are such that a pass over it stays within its tables.
+    """Return the block after a check that its codes stay within the tables of a pass.
 
     Raises:
         ValueError: a worker or a class is out of range, or the tasks do not lie one after another.
@@ -266,7 +268,7 @@ def check_codes(block: Block) -> Block:
 
 
 def in_order_of_hash(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
-    """Put tasks of several blocks into one, in the order of the hashes of their ids: the same on every backend.
+    """Concatenate blocks, with the tasks in the order of the hashes of their ids: the same on every backend.
 
     >>> block = Block(np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1, 0, 0]), n_workers=2, n_classes=2)
     >>> one, two = (in_order_of_hash([(block.taken(np.array(order)), pa.array(ids))])
@@ -274,7 +276,7 @@ def in_order_of_hash(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
     >>> one.label.tolist() == two.label.tolist()
     True
     """
-    from quorate.blocks.sampling import hash_ids  # which needs blocks itself
+    from quorate.blocks.sampling import hash_ids  # which imports this module
 
     order = np.argsort(hash_ids(pa.concat_arrays([names for _, names in parts])), kind="stable")
     merged = one_block([block for block, _ in parts]).taken(order)
@@ -282,7 +284,7 @@ def in_order_of_hash(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
 
 
 def one_block(parts: Sequence[Block]) -> Block:
-    """Concatenate blocks that have arrays of their own.
+    """Concatenate blocks whose arrays hold their own tasks only.
 
     >>> one = Block(np.array([0, 1]), np.array([1]), np.array([0]), n_workers=2, n_classes=2)
     >>> one_block([one, one]).start.tolist()
@@ -301,11 +303,11 @@ def one_block(parts: Sequence[Block]) -> Block:
         label=joined("label"),
         gold=joined("gold"),
         symbol=joined("symbol"),
-        abstentions=_one_after_another(abstentions) if len(abstentions) == len(parts) else None,
+        abstentions=_concatenated_abstentions(abstentions) if len(abstentions) == len(parts) else None,
     )
 
 
-def _one_after_another(parts: Sequence[Abstentions]) -> Abstentions:
+def _concatenated_abstentions(parts: Sequence[Abstentions]) -> Abstentions:
     start = starts_of(np.concatenate([part.per_task for part in parts]))
     return Abstentions(
         start, *(np.concatenate([getattr(part, name) for part in parts]) for name in ("worker", "symbol"))
@@ -319,7 +321,7 @@ def added(parts: Iterable[Sums]) -> Sums:
     [[2.0, 2.0]]
     """
     totals: list[Any] = []
-    # Tables of observed rows are added up together, when they take as many bytes as a full table.
+    # Tables of observed rows wait until they take more bytes than a full table, and are then added together.
     waiting: list[list[ObservedRows]] = []
     for part in parts:
         if not waiting:

@@ -1,15 +1,15 @@
 /* Codes of values in order of first appearance, over Arrow's buffers of text and integers.
  *
  * An encoder is a hash table that stays between calls, so that the chunks of a column, or the dictionaries of several
- * spans, have one numbering. It keeps a copy of each distinct value, so that the chunks need not stay.
+ * spans, have one numbering. It copies each distinct value, so the chunks may be freed.
  * quorate.blocks.encoding calls it; Arrow's dictionary_encode, which is used without the extension, gives the same codes.
  *
- * Where a value is looked for depends on a seed that is drawn in every process: with a fixed hash, ids could be chosen that
- * all have the same slot, and the time would grow with the square of their number. The codes do not depend on it.
+ * The slot of a value depends on a seed that is random in every process: with a fixed hash, ids could be chosen that all
+ * have the same slot, and the time would grow with the square of their number. The codes do not depend on the seed.
  */
 
-#define BATCH 32     /* rows whose slots are fetched before the first of them is searched; measured: 16 to 64 are alike */
-#define SHORT_TEXT 8 /* bytes of a text that a slot holds itself */
+#define BATCH 32     /* rows whose slots are prefetched before the first is searched; 16 to 64 take the same time */
+#define SHORT_TEXT 8 /* bytes; a slot holds texts up to this length itself */
 
 typedef struct {
     uint64_t key;  /* an integer, the bytes of a short text, or the hash of a longer one */
@@ -19,13 +19,13 @@ typedef struct {
 
 typedef struct {
     Slot *slot;
-    uint64_t mask;   /* slots less one; their number is a power of two */
-    int shift;       /* 64 less the logarithm of their number */
+    uint64_t mask;   /* number of slots minus one; the number is a power of two */
+    int shift;       /* 64 minus the binary logarithm of the number of slots */
     uint64_t seed;   /* of the hash of a longer text */
     uint64_t factor; /* odd: the upper bits of its product with a key are a universal hash */
     int64_t n;       /* distinct values */
-    int64_t room;    /* of `end` */
-    int64_t *end;    /* of each value within `bytes` */
+    int64_t room;    /* allocated entries of `end` */
+    int64_t *end;    /* end of each value within `bytes` */
     uint8_t *bytes;  /* the values, one after another */
     int64_t n_bytes, bytes_room;
 } Encoder;
@@ -60,7 +60,7 @@ static uint64_t slot_of(const Encoder *e, uint64_t key, uint32_t size)
     return mixed_bits(key + size * UINT64_C(0xD6E8FEB86659FD93)) * e->factor >> e->shift;
 }
 
-/* The bytes of a text of at most eight; `left` is what the buffer has from there on. */
+/* The bytes of a text of at most eight as an integer; `left` is the number of bytes of the buffer from its start on. */
 static uint64_t short_key(const uint8_t *text, int64_t size, int64_t left)
 {
     uint64_t key = 0;
@@ -84,11 +84,11 @@ static uint64_t long_key(const uint8_t *text, int64_t size, uint64_t seed)
         memcpy(&word, text + k, 8);
         hash = mixed_bits(hash ^ word);
     }
-    memcpy(&word, text + size - 8, 8); /* the last eight, some of them for the second time */
+    memcpy(&word, text + size - 8, 8); /* the last eight bytes, which may overlap the previous word */
     return mixed_bits(hash ^ word);
 }
 
-/* Double the slots as often as `more` further values need; at most half of them are ever in use. */
+/* Make room for `more` further values: double the slots until at most half of them are in use. */
 static int encoder_grow(Encoder *e, int64_t more)
 {
     uint64_t slots = e->mask + 1;
@@ -134,7 +134,7 @@ static int encoder_keep(Encoder *e, const uint8_t *value, int64_t size)
     return 1;
 }
 
-/* Whether a slot holds this text; a longer one is compared with the copy. */
+/* Whether a slot holds this text; a text of more than eight bytes is compared with the copy. */
 static int holds_text(const Encoder *e, const Slot *slot, uint64_t key, const uint8_t *text, int64_t size)
 {
     if (slot->key != key || slot->size != (uint32_t)size) return 0;
@@ -150,7 +150,7 @@ static int is_valid(const uint8_t *valid, int64_t row)
     return !valid || (valid[row >> 3] >> (row & 7) & 1);
 }
 
-/* An offset of Arrow, of 8 or 4 bytes; nobody promises that it lies at a multiple of its size. */
+/* An offset of Arrow, of 8 or 4 bytes; it may be unaligned. */
 static int64_t offset_at(const void *offsets, int wide, int64_t k)
 {
     int64_t long_offset;
@@ -253,7 +253,7 @@ static PyObject *py_encoder(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "K", &seed)) return NULL;
     Encoder *e = calloc(1, sizeof *e);
     if (e) {
-        e->mask = 1023; /* slots to begin with: they fit in the first-level cache */
+        e->mask = 1023; /* 1024 slots at first: they fit in the first-level cache */
         e->seed = seed;
         e->factor = mixed_bits(seed) | 1;
     }
@@ -266,7 +266,7 @@ static PyObject *py_encoder(PyObject *self, PyObject *args)
     return capsule;
 }
 
-/* encode(encoder, offsets or None, values, validity or None, width, first, codes): all codes of `codes` are written. */
+/* encode(encoder, offsets or None, values, validity or None, width, first, codes): write every entry of `codes`. */
 static PyObject *py_encode(PyObject *self, PyObject *args)
 {
     PyObject *capsule, *array[4];
@@ -309,17 +309,17 @@ done:
     return result;
 }
 
-/* encoded(encoder): the number of distinct values, their ends as int64, and their bytes. */
+/* encoded(encoder): return the number of distinct values, their ends as int64, and their bytes. */
 static PyObject *py_encoded(PyObject *self, PyObject *capsule)
 {
     (void)self;
     Encoder *e = PyCapsule_GetPointer(capsule, encoder_name);
     if (!e) return NULL;
     return Py_BuildValue("Ly#y#", (long long)e->n, (const char *)e->end, (Py_ssize_t)(e->n * (int64_t)sizeof *e->end),
-                         e->bytes ? (const char *)e->bytes : "", (Py_ssize_t)e->n_bytes); /* null would be None */
+                         e->bytes ? (const char *)e->bytes : "", (Py_ssize_t)e->n_bytes); /* a null pointer would give None */
 }
 
-/* recode(codes, table): put table[code] in the place of each code, in place; -1 stays. */
+/* recode(codes, table): replace each code by table[code], in place; -1 stays. */
 static PyObject *py_recode(PyObject *self, PyObject *args)
 {
     PyObject *array[2];

@@ -18,20 +18,20 @@ from quorate.arrays import TEXT, IntArray, to_numpy
 from quorate.blocks import n_threads, native_kernels
 
 native = native_kernels()
-MIN_SPAN_ROWS = 1 << 20  # rows per thread: of fewer, a thread takes as long to start as to encode
-# Of the hash table in C: nobody can choose ids that all share a slot. The codes do not depend on it.
+MIN_SPAN_ROWS = 1 << 20  # rows per thread; for fewer, a thread takes as long to start as to encode
+# Seed of the hash table in C: random, so that no ids can be chosen that all share a slot. Codes do not depend on it.
 SEED = int.from_bytes(os.urandom(8), "little")
-MAX_OFFSET = np.iinfo(np.int32).max  # bytes of all values of a text column with offsets of 32 bits
+MAX_OFFSET = np.iinfo(np.int32).max  # most bytes of a text column with offsets of 32 bits
 INTEGERS = {pa.from_numpy_dtype(np.dtype(kind)): np.dtype(kind) for kind in ("i1", "i2", "i4", "i8")}
 INTEGERS |= {pa.from_numpy_dtype(np.dtype(kind)): np.dtype(kind) for kind in ("u1", "u2", "u4", "u8")}
 
 
 def first_appearance(column: pa.ChunkedArray, *, n_spans: int | None = None) -> tuple[IntArray, pa.Array]:
-    """Codes in order of first appearance (int32, -1 for null), and the distinct values behind them.
+    """Return codes in order of first appearance (int32, -1 for null), and the distinct values.
 
     Args:
-        column: values of one type, which Arrow can compare.
-        n_spans: parts that are encoded by a thread each; by default by the number of rows and of threads.
+        column: values of a type that Arrow can compare.
+        n_spans: number of parts, one thread each; by default it depends on the numbers of rows and threads.
 
     Raises:
         pa.ArrowException: the values cannot be compared.
@@ -63,20 +63,20 @@ def first_appearance(column: pa.ChunkedArray, *, n_spans: int | None = None) -> 
 
 
 def recode(codes: IntArray, table: IntArray) -> IntArray:
-    """Return table[code] of each code, and -1 for -1; the codes are overwritten where they can be.
+    """Return table[code] of each code, and -1 for -1; `codes` is overwritten if possible.
 
     >>> recode(np.array([0, -1, 1], np.int32), np.array([5, 7], np.int32)).tolist()
     [5, -1, 7]
     """
     if native is None or codes.dtype != np.int32 or not codes.flags.writeable or not codes.flags.c_contiguous:
-        recoded: IntArray = np.append(table, -1).astype(np.int32)[codes]  # the last is what -1 finds
+        recoded: IntArray = np.append(table, -1).astype(np.int32)[codes]  # index -1 is the last entry
         return recoded
     native.recode(codes, np.ascontiguousarray(table, np.int32))
     return codes
 
 
 def _encode(encoder: Any, column: pa.ChunkedArray, codes: NDArray[np.int32]) -> None:
-    """Write the codes of a column, numbered on from the values that the encoder has seen."""
+    """Write the codes of a column; new values are numbered after those that the encoder has seen."""
     assert native is not None
     done = 0
     for chunk in column.chunks:
@@ -95,12 +95,12 @@ def _encode(encoder: Any, column: pa.ChunkedArray, codes: NDArray[np.int32]) -> 
 
 
 def _values(encoder: Any, kind: pa.DataType) -> pa.Array:
-    """Return the distinct values that an encoder has seen, in their order."""
+    """Return the distinct values that an encoder has seen, in the order of their codes."""
     assert native is not None
     n, ends, data = native.encoded(encoder)
     if kind not in TEXT:
         return pa.Array.from_buffers(kind, n, [None, pa.py_buffer(data)])
-    if len(data) > MAX_OFFSET:  # of chunks that have fewer bytes each
+    if len(data) > MAX_OFFSET:  # chunks below this size together exceed it
         kind = pa.large_string()
     offsets = np.zeros(n + 1, np.int64 if kind == pa.large_string() else np.int32)
     offsets[1:] = np.frombuffer(ends, np.int64)
@@ -109,7 +109,7 @@ def _values(encoder: Any, kind: pa.DataType) -> pa.Array:
 
 def _by_arrow(column: pa.ChunkedArray) -> tuple[IntArray, pa.Array]:
     encoded = column.dictionary_encode().combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):  # what older versions give
+    if isinstance(encoded, pa.ChunkedArray):  # older versions of pyarrow
         encoded = encoded.chunk(0)
     codes = to_numpy(encoded.indices)
     if encoded.null_count:

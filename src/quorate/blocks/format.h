@@ -1,12 +1,12 @@
-/* Rows of CSV from Arrow's buffers, and numbers with six significant digits. quorate/io/csv_rows.py says what is written.
+/* Rows of CSV from Arrow's buffers, and numbers with six significant digits. quorate/io/csv_rows.py documents the format.
  *
- * A number x of magnitude m has six significant digits if it is the quotient, or the product, of a whole number of at most
- * seven digits and a power of ten; its shortest text then has these digits. Powers up to 10^22 are exact.
+ * A number x has six significant digits if it is the quotient, or the product, of a whole number of at most seven digits
+ * and a power of ten; its shortest text then has these digits. Powers of ten up to 10^22 are exact.
  */
 
 enum { TEXT_32, TEXT_64, NUMBER, INTEGER, TRUTH, N_KINDS };
-#define MOST_COLUMNS 64
-#define MOST_DIGITS 24 /* characters of a number: sign, 10 digits of an integer part, point, 6 + 6 digits; or of an int64 */
+#define MAX_COLUMNS 64
+#define MAX_DIGITS 24 /* characters of a number: sign, 10 digits of an integer part, point, 6 + 6 digits; or of an int64 */
 #define SIX 6
 
 static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -14,14 +14,14 @@ static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6, 
 
 typedef struct {
     int kind;
-    int64_t first;        /* row of the buffers that is the first of the batch */
-    const uint8_t *valid; /* bits; null where every row has a value */
-    const void *values;   /* numbers or bits; of text, where each ends */
-    const uint8_t *bytes; /* of text */
+    int64_t first;        /* the row of the buffers at which the batch begins */
+    const uint8_t *valid; /* bits; a null pointer if every row has a value */
+    const void *values;   /* numbers or bits; for text, the offsets */
+    const uint8_t *bytes; /* the text */
     int64_t n_values, n_bytes;
 } Column;
 
-/* The decimal magnitude of x > 0, within one: both sides of a power of ten give the same digits. */
+/* The decimal exponent of x > 0; it may be off by one, which gives the same digits. */
 static int magnitude_of(double x)
 {
     if (x >= 1.0) {
@@ -34,7 +34,7 @@ static int magnitude_of(double x)
     return m;
 }
 
-/* The six digits of x as a whole number, and the power of ten that it is divided by; 0 where x is out of range. */
+/* The six digits of x as a whole number, and the power of ten that it is divided by. Returns 0 if x is out of range. */
 static int digits_of(double x, double *digits, int *places)
 {
     const double size = fabs(x);
@@ -55,7 +55,7 @@ static double from_digits(double digits, int places)
     return places >= 0 ? digits / powers_of_ten[places] : digits * powers_of_ten[-places];
 }
 
-/* Write a number as Arrow does: without an exponent from 1e-6 to 1e10. Returns the end; null where it has more digits. */
+/* Write a number as Arrow does: without an exponent from 1e-6 to 1e10. Returns the end; null if it has more digits. */
 static uint8_t *write_number(uint8_t *out, double x)
 {
     double whole;
@@ -107,16 +107,16 @@ static uint8_t *write_integer(uint8_t *out, int64_t value)
     return out;
 }
 
-static int64_t text_end(const Column *c, int64_t k) /* of the texts before row k */
+static int64_t text_end(const Column *c, int64_t k) /* end of the texts before row k */
 {
     return offset_at(c->values, c->kind == TEXT_64, c->first + k);
 }
 
-/* Most bytes that the column takes in a batch; -1 where its buffers are too short or its offsets do not ascend. */
+/* Upper bound of the bytes of the column in a batch; -1 if its buffers are too short or its offsets do not ascend. */
 static int64_t column_bytes(const Column *c, int64_t n, int quote)
 {
     if (c->first < 0 || n > c->n_values - (c->kind < NUMBER) - c->first) return -1;
-    if (c->kind >= NUMBER) return n * MOST_DIGITS;
+    if (c->kind >= NUMBER) return n * MAX_DIGITS;
     for (int64_t k = 0; k < n; k++)
         if (text_end(c, k) < 0 || text_end(c, k) > text_end(c, k + 1)) return -1;
     if (n && text_end(c, n) > c->n_bytes) return -1;
@@ -127,7 +127,7 @@ static int64_t column_bytes(const Column *c, int64_t n, int quote)
 static uint8_t *write_text(uint8_t *out, const uint8_t *text, int64_t n, int quote)
 {
     if (!quote) {
-        if (n) memcpy(out, text, (size_t)n); /* of empty texts only, there may be no bytes at all */
+        if (n) memcpy(out, text, (size_t)n); /* if all texts are empty, the pointer may be null */
         return out + n;
     }
     *out++ = '"';
@@ -139,7 +139,7 @@ static uint8_t *write_text(uint8_t *out, const uint8_t *text, int64_t n, int quo
     return out;
 }
 
-/* The rows of a batch; returns the end, or null where a number has more than six digits. */
+/* Write the rows of a batch; returns the end, or null if a number has more than six digits. */
 static uint8_t *write_rows(uint8_t *out, const Column *columns, int n_columns, int64_t n, int quote)
 {
     double number;
@@ -171,14 +171,14 @@ static uint8_t *write_rows(uint8_t *out, const Column *columns, int n_columns, i
     return out;
 }
 
-/* Take hold of the columns: a list of (kind, first row, valid or None, values, bytes or None). */
+/* Get the buffers of the columns: a list of (kind, first row, valid or None, values, bytes or None). */
 static int hold_columns(PyObject *list, Column *columns, Py_buffer *views, int *held)
 {
     const Py_ssize_t n = PyList_Size(list);
     *held = 0;
     if (n < 0) return -1;
-    if (n == 0 || n > MOST_COLUMNS) {
-        PyErr_Format(PyExc_ValueError, "a table of 1 to %d columns is written", MOST_COLUMNS);
+    if (n == 0 || n > MAX_COLUMNS) {
+        PyErr_Format(PyExc_ValueError, "a table of 1 to %d columns is written", MAX_COLUMNS);
         return -1;
     }
     for (Py_ssize_t j = 0; j < n; j++) {
@@ -214,12 +214,12 @@ static void release_views(Py_buffer *views, int held)
         if (views[--held].obj) PyBuffer_Release(&views[held]);
 }
 
-/* csv_rows(columns, number of rows, quote text): the bytes; None where a number has more than six digits. */
+/* csv_rows(columns, number of rows, quote text): return the bytes; None if a number has more than six digits. */
 static PyObject *py_csv_rows(PyObject *self, PyObject *args)
 {
     PyObject *list, *result = NULL;
-    Column columns[MOST_COLUMNS];
-    Py_buffer views[3 * MOST_COLUMNS];
+    Column columns[MAX_COLUMNS];
+    Py_buffer views[3 * MAX_COLUMNS];
     long long n;
     int quote, held = 0;
     (void)self;
@@ -233,7 +233,7 @@ static PyObject *py_csv_rows(PyObject *self, PyObject *args)
             PyErr_SetString(PyExc_ValueError, "a column is shorter than the batch, or its offsets are out of range");
             goto done;
         }
-        size += bytes + n; /* with what ends each field */
+        size += bytes + n; /* with the comma or line end after each field */
     }
     uint8_t *out = malloc((size_t)size + 1);
     if (!out) {
@@ -254,8 +254,8 @@ done:
 static PyObject *py_needs_quotes(PyObject *self, PyObject *args)
 {
     PyObject *list, *result = NULL;
-    Column columns[MOST_COLUMNS];
-    Py_buffer views[3 * MOST_COLUMNS];
+    Column columns[MAX_COLUMNS];
+    Py_buffer views[3 * MAX_COLUMNS];
     long long n;
     int held = 0, needed = 0;
     (void)self;
@@ -283,7 +283,7 @@ done:
     return result;
 }
 
-/* six_digits(numbers, out): round each number; False, with `out` of no use, where one is out of range. */
+/* six_digits(numbers, out): write the rounded numbers; False if one is out of range, and `out` is then incomplete. */
 static PyObject *py_six_digits(PyObject *self, PyObject *args)
 {
     PyObject *array[2];

@@ -1,7 +1,7 @@
 """Kernels: blocks and worker-sized parameters -> worker-sized sums, in one pass; in C if that was built.
 
-Each takes some blocks and returns their sums, so that every thread or partition has tables of its own, and
-`Blocks.sum` adds those. Kernels that return a value per task take one block.
+A kernel takes some blocks and returns their sums. So every thread or partition has its own tables; `Blocks.sum` adds
+them. Kernels that return a value per task take one block.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,7 @@ from quorate.blocks.block import Block, Sums
 from quorate.blocks.worker_rows import ObservedRows, RowNumbers, WorkerRows, dense, observed_rows, rows_at
 
 native: ModuleType | None = native_kernels()
-LINE = 8  # numbers in a line of the cache
+LINE_NUMBERS = 8  # float64 numbers per cache line
 Passes: TypeAlias = Sequence[Callable[[], None]]
 
 
@@ -38,13 +38,15 @@ def _run(name: str, block: Block, *arguments: Any) -> None:
 def centred_products(
     blocks: Iterable[Block], x: FloatArray, frequency: FloatArray, second_moment: FloatArray | None = None
 ) -> Sums:
-    """Sum omega z_i·z_j x_j and omega x_j² over each worker's peers, with z the answers centred at the response bias.
+    """Return the sums of omega z_i·z_j x_j and of omega x_j² over each worker's peers j.
+
+    z is an answer minus the response bias of its worker, and omega = 1/(R - 1) for a task with R answers.
 
     Args:
         blocks: blocks of tasks.
         x: skill of each worker.
         frequency: response bias f, workers × classes.
-        second_moment: summed over the peers instead of x².
+        second_moment: number of each worker that is summed over the peers instead of x².
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> [sums.tolist() for sums in centred_products([block], np.ones(2), np.full((2, 2), 0.5))]
@@ -55,9 +57,9 @@ def centred_products(
 
 @dataclass(frozen=True, eq=False)
 class CentredPasses:
-    """The same sums for one x after another: a table laid out once, and for each block what adds to it.
+    """The sums of `centred_products` for several x: a table that is made once, and a prepared pass for each block.
 
-    In a row of the table are x of a worker, the two sums, x² or the other number, and its response bias f.
+    A row of the table has, for one worker: x, the two sums, x² or the second moment, and the response bias f.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> passes = centred_passes([block], np.full((2, 2), 0.5))
@@ -80,7 +82,7 @@ class CentredPasses:
 
 
 def centred_passes(blocks: Iterable[Block], frequency: FloatArray) -> CentredPasses:
-    """Prepare the sums of `centred_products` for one x after another."""
+    """Prepare the sums of `centred_products` for several x."""
     table = _centred_table(frequency)
     passes = [_prepared("centred", block, table, table.shape[1], frequency.shape[1]) for block in blocks]
     return CentredPasses(table, passes)
@@ -88,7 +90,7 @@ def centred_passes(blocks: Iterable[Block], frequency: FloatArray) -> CentredPas
 
 def _centred_table(frequency: FloatArray) -> FloatArray:
     n, m = frequency.shape
-    table = _aligned(n, -(-(m + 4) // LINE) * LINE)
+    table = _aligned(n, -(-(m + 4) // LINE_NUMBERS) * LINE_NUMBERS)
     table[:, 4 : 4 + m] = frequency
     return table
 
@@ -109,19 +111,19 @@ def agreement_products(blocks: Iterable[Block], x: FloatArray, n_classes: int) -
 
 
 def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: bool) -> Sums:
-    """Sum what intervals need of the peers: six rows, as `quorate.blocks.numpy_kernels.powers` lists them.
+    """Return six sums over the peers of each worker, (6, workers); `quorate.blocks.numpy_kernels.powers` lists them.
 
     Args:
-        blocks: of tasks.
+        blocks: blocks of tasks.
         x: the skill of each worker.
         known: another number of each worker, to be summed over the peers.
-        even: every task weighs one; otherwise 1/(R - 1).
+        even: whether every task has weight one; otherwise 1/(R - 1).
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> power_sums([block], np.array([0.5, 0.25]), np.zeros(2), True)[0][0].tolist()
     [0.0625, 0.25]
     """
-    table = _aligned(len(x), LINE)
+    table = _aligned(len(x), LINE_NUMBERS)
     table[:, 0] = x
     table[:, 1] = known
     for block in blocks:
@@ -143,10 +145,10 @@ def e_step(
         log_theta: workers × answers × classes.
         log_prior: of the classes.
         clamp_gold: clamp the gold that the blocks carry.
-        likelihood: return the log-likelihood, too.
+        likelihood: whether to return the log-likelihood as well.
 
     Returns the expected answers, workers × answers × classes, and the expected tasks of each class. Of the expected
-    answers only the observed rows are stored where that takes fewer bytes.
+    answers only the observed rows are stored if that takes fewer bytes.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 0]), np.array([0, 1]), n_workers=1, n_classes=2)
     >>> counts, total = e_step([block], np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2))
@@ -174,7 +176,7 @@ def e_step(
 def _worker_rows(
     numbers: RowNumbers | Iterable[Block], values: FloatArray, shape: tuple[int, ...]
 ) -> FloatArray | ObservedRows:
-    """Return a table of workers × answers × classes, from its rows or from those that are observed."""
+    """Return a table of workers × answers × classes from all of its rows, or from the observed ones."""
     return ObservedRows(numbers.observed, values, shape) if isinstance(numbers, RowNumbers) else values.reshape(shape)
 
 
@@ -234,7 +236,7 @@ def add_chances(block: Block, posterior: FloatArray, table: FloatArray) -> None:
 
 
 def peer_table(x: FloatArray, other: FloatArray, frequency: FloatArray) -> FloatArray:
-    """Lay out what the kernels of intervals need of each worker: skill, another number, label frequencies.
+    """Return the table for the kernels of intervals; a row has the skill, another number, and the label frequencies.
 
     >>> peer_table(np.array([0.5]), np.array([0.25]), np.array([[0.75, 0.25]])).tolist()
     [[0.5, 0.25, 0.75, 0.25]]
@@ -249,10 +251,10 @@ def answer_pulls(
 
     Args:
         blocks: parts of one block of all tasks.
-        table: as `peer_table` lays it out, r being the other number.
-        weights: a and b, of which b counts here.
-        even: every task weighs one; otherwise 1/(R - 1).
-        n_answers: of all blocks.
+        table: as `peer_table` returns it; r is the other number.
+        weights: a and b; only b is used here.
+        even: whether every task has weight one; otherwise 1/(R - 1).
+        n_answers: number of answers in all blocks.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> table = peer_table(np.array([0.5, 1.0]), np.zeros(2), np.full((2, 2), 0.5))
@@ -265,22 +267,22 @@ def answer_pulls(
     return psi
 
 
-def turned_sums(block: Block, psi: FloatArray, signs: NDArray[np.int8], sums: FloatArray) -> None:
-    """Add psi of each answer, with the sign of its task in each draw, to its worker; sums: workers × draws.
+def signed_sums(block: Block, psi: FloatArray, signs: NDArray[np.int8], sums: FloatArray) -> None:
+    """Add psi of each answer, times the sign of its task in each draw, to its worker's row of `sums` (workers, draws).
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> sums = np.zeros((2, 1))
-    >>> turned_sums(block, np.array([3.0, 4.0]), np.array([[-1]], np.int8), sums)
+    >>> signed_sums(block, np.array([3.0, 4.0]), np.array([[-1]], np.int8), sums)
     >>> sums.tolist()
     [[-3.0], [-4.0]]
     """
-    _run("turned", block, psi, signs, sums, signs.shape[1])
+    _run("signed_sums", block, psi, signs, sums, signs.shape[1])
 
 
 def peer_products(
     blocks: Iterable[Block], table: FloatArray, weights: FloatArray, even: bool, v: FloatArray
 ) -> FloatArray:
-    """Sum (a x_i x_j + b z_i·z_j) v_j over the peers j of each worker, for all columns of v at once.
+    """Return the sum of (a x_i x_j + b z_i·z_j) v_j over the peers j of each worker i, for each column of v.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> table = peer_table(np.array([0.5, 1.0]), np.zeros(2), np.full((2, 2), 0.5))
@@ -304,12 +306,12 @@ def peer_matrix(blocks: Iterable[Block], table: FloatArray, weights: FloatArray,
     """
     matrix = np.zeros((len(table), len(table)))
     for block in blocks:
-        _run("bonds", block, table, weights, matrix, block.n_classes, int(even), len(table))
+        _run("peer_pairs", block, table, weights, matrix, block.n_classes, int(even), len(table))
     return matrix
 
 
 def response_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> Sums:
-    """Count each worker's answers by class, and the classes that lead the tasks, ties split evenly.
+    """Count the answers of each worker by class, and the tasks in which each class leads, ties split evenly.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
     >>> [sums.tolist() for sums in response_counts([block], 2, 2)]
@@ -323,7 +325,7 @@ def response_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> 
 
 
 def expected_counts(blocks: Iterable[Block], q: FloatArray) -> Sums:
-    """Expected counts of answers given a posterior [tasks, classes]: workers × answers × classes, as `e_step`'s.
+    """Return the expected counts of answers under a posterior (tasks, classes), in the form that `e_step` returns.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 0]), np.array([0, 0]), n_workers=1, n_classes=2)
     >>> expected_counts([block], np.array([[0.75, 0.25]]))[0].tolist()
@@ -331,7 +333,7 @@ def expected_counts(blocks: Iterable[Block], q: FloatArray) -> Sums:
     """
     m = q.shape[1]
     rest = iter(blocks)
-    first = next(rest)  # there is a block, if an empty one
+    first = next(rest)  # at least one block, possibly empty
     shape = (first.n_workers, m, m)
     numbers = observed_rows(chain([first], rest), shape)
     if isinstance(numbers, RowNumbers):
@@ -346,7 +348,7 @@ def expected_counts(blocks: Iterable[Block], q: FloatArray) -> Sums:
 
 
 def task_scores(block: Block, log_theta: WorkerRows, log_prior: FloatArray) -> FloatArray:
-    """Return log P(answers, class) of each task of a block, from workers × answers × classes of logarithms.
+    """Return log P(answers, class) of each task of a block, from log matrices (workers, answers, classes).
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> task_scores(block, np.array([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2)).tolist()
@@ -366,7 +368,7 @@ def task_scores(block: Block, log_theta: WorkerRows, log_prior: FloatArray) -> F
 
 
 def vote_sums(block: Block, weights: FloatArray) -> FloatArray:
-    """Sum the weights of those who gave each class, of each task of a block.
+    """Return the total weight of the workers who gave each class, (tasks, classes).
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
     >>> vote_sums(block, np.array([2.0, 3.0])).tolist()
@@ -378,10 +380,10 @@ def vote_sums(block: Block, weights: FloatArray) -> FloatArray:
 
 
 def coincidences(blocks: Iterable[Block], n_classes: int) -> Sums:
-    """Count the pairs of answers to one task, and what Krippendorff's alpha needs of them.
+    """Count pairs of answers to one task, for Krippendorff's alpha.
 
-    Returns the numbers of pairs that agree and that disagree; the sum over tasks of twice the latter over the number of
-    other answers; and the answers of each class, of tasks with several.
+    Returns the numbers of pairs that agree and that disagree; the sum over tasks of twice the disagreeing pairs divided
+    by R - 1; and the number of answers of each class on tasks with at least two answers.
 
     >>> block = Block(np.array([0, 3]), np.array([0, 1, 2]), np.array([0, 0, 1]), n_workers=3, n_classes=2)
     >>> [sums.tolist() for sums in coincidences([block], 2)]
@@ -394,15 +396,15 @@ def coincidences(blocks: Iterable[Block], n_classes: int) -> Sums:
 
 
 def add_residuals(block: Block, rows: FloatArray, weight: FloatArray, products: FloatArray, scales: FloatArray) -> None:
-    """Add, with a weight of each task, sums over the ordered pairs of its answers of products of residuals.
+    """Add, for each task, its weight times the sum of products of residuals over the ordered pairs of its answers.
 
     Args:
-        block: of tasks.
-        rows: the probability of every answer, for each answer of the block; the residual is the unit vector of the
-            answer's class less its row.
-        weight: of each task.
-        products: to which the sums of r_i·r_j are added, [tasks].
-        scales: to which those of the products of their standard deviations are added, [tasks].
+        block: block of tasks.
+        rows: (answers, classes), for each answer the probabilities of all classes; the residual of an answer is the
+            unit vector of its class minus its row.
+        weight: weight of each task.
+        products: [tasks], to which the sums of r_i·r_j are added.
+        scales: [tasks], to which the sums of the products of their standard deviations are added.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> products, scales = np.zeros(1), np.zeros(1)
@@ -416,11 +418,11 @@ def add_residuals(block: Block, rows: FloatArray, weight: FloatArray, products: 
 
 
 def tetrad_sums(block: Block, frequency: FloatArray, u: FloatArray) -> FloatArray:
-    """Sum z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the ordered pairs of each task; each answer counts once.
+    """Return the sums of z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the ordered pairs of each task, over R - 1.
 
     Args:
-        block: of tasks.
-        frequency: response bias f, workers × classes; z is the unit vector of an answer's class less f.
+        block: block of tasks.
+        frequency: response bias f, workers × classes; z is the unit vector of an answer's class minus f.
         u: a number of each answer of the block.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
@@ -435,10 +437,10 @@ def tetrad_sums(block: Block, frequency: FloatArray, u: FloatArray) -> FloatArra
 
 
 def joined_workers(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray | None = None) -> IntArray:
-    """Connected components of workers who share tasks: a root for each worker, and for its other copy (number plus n).
+    """Return the root of each worker i and of its copy i + n in the double cover of the interaction graph.
 
     Args:
-        blocks: of tasks.
+        blocks: blocks of tasks.
         n_workers: W.
         is_kept: workers whose answers count; all by default.
 
@@ -453,7 +455,7 @@ def joined_workers(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray |
 
 
 def peer_bits(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> NDArray[np.uint64]:
-    """Peers of the workers from low to high, each itself included: a bit for each worker.
+    """Return the peers of workers low to high - 1, each including itself, as a bit per worker; rows of 64-bit words.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> peer_bits([block], 0, 2, 2).tolist()
@@ -462,15 +464,15 @@ def peer_bits(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> N
     words = -(-n_workers // 64)
     bits = np.zeros((high - low, words), np.uint64)
     for block in blocks:
-        _run("met", block, bits, low, high, words)
+        _run("mark_peers", block, bits, low, high, words)
     return bits
 
 
-def stamped_peers(block: Block) -> IntArray:
-    """Number of peers of each worker, itself included, by going through its tasks; needs the kernels in C.
+def peer_counts(block: Block) -> IntArray:
+    """Count the peers of each worker, itself included, task by task; needs the kernels in C.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=3, n_classes=2)
-    >>> stamped_peers(block).tolist() if native is not None else [2, 2, 0]
+    >>> peer_counts(block).tolist() if native is not None else [2, 2, 0]
     [2, 2, 0]
     """
     assert native is not None
@@ -479,13 +481,13 @@ def stamped_peers(block: Block) -> IntArray:
     first = np.concatenate([[0], np.cumsum(np.bincount(block.worker, minlength=block.n_workers))])
     stamp = np.zeros(block.n_workers, np.int32)
     out = np.zeros(block.n_workers, np.int64)
-    native.stamped(block.start, block.worker, block.label, task, first, stamp, out, block.n_workers)
+    native.count_peers(block.start, block.worker, block.label, task, first, stamp, out, block.n_workers)
     return out
 
 
 def _aligned(rows: int, columns: int) -> FloatArray:
-    """Make a table of zeros whose rows begin where lines of the cache do."""
-    room = np.zeros(rows * columns + LINE)
-    skip = (-room.ctypes.data // LINE) % LINE
+    """Return a table of zeros that begins at a cache line, so that rows of 4 or 8 numbers lie within one line."""
+    room = np.zeros(rows * columns + LINE_NUMBERS)
+    skip = (-room.ctypes.data // LINE_NUMBERS) % LINE_NUMBERS
     table: FloatArray = room[skip : skip + rows * columns].reshape(rows, columns)
     return table

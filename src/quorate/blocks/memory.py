@@ -26,21 +26,21 @@ from quorate.blocks.block import (
     in_order_of_hash,
     no_abstentions,
 )
-from quorate.blocks.kernels import joined_workers, peer_bits, stamped_peers
+from quorate.blocks.kernels import joined_workers, peer_bits, peer_counts
 from quorate.blocks.numpy_kernels import resolve_roots
 from quorate.errors import NotInMemoryError
 
-PIECE = 1 << 18  # answers in a block: what a pass writes for each task still fits in the cache
-PIECE_CELLS = 1 << 22  # tasks × classes of a block, about: 32 MB for each table that is made of them
-LANES = 8  # parts that sums are formed in; fixed, so that they do not depend on how many threads there are
-SPREAD = 16  # answers for each worker in a lane: with fewer, its tables would cost more than the answers
-SET = np.array([byte.bit_count() for byte in range(256)], np.uint8)  # bits of each byte
-MAX_COLLECTED_ANSWERS = 20_000_000  # answers, that a table of all fits in memory
-BITS = 1 << 30  # of a table of peers: 128 MB
-MIN_THREADED_ANSWERS = 1 << 21  # answers: of fewer, a pass takes milliseconds, and threads would take as long to start
-MAX_BLOCKS_AHEAD = 8  # blocks that a thread may be ahead of whoever takes the results
+MAX_BLOCK_ANSWERS = 1 << 18  # what a pass writes for each task of a block then fits in the cache
+MAX_BLOCK_CELLS = 1 << 22  # tasks × classes of a block, about: 32 MB for each table of this size
+MAX_LANES = 8  # parts of a sum; fixed, so that sums do not depend on the number of threads
+MIN_LANE_ANSWERS = 16  # per worker in a lane; with fewer, its tables would take longer than the answers
+BITS_OF_BYTE = np.array([byte.bit_count() for byte in range(256)], np.uint8)  # number of ones in each byte
+MAX_COLLECTED_ANSWERS = 20_000_000  # a table of this many answers fits in memory
+MAX_PEER_BITS = 1 << 30  # of a table of peers: 128 MB
+MIN_THREADED_ANSWERS = 1 << 21  # for fewer, a pass takes milliseconds, as long as the start of threads
+MAX_BLOCKS_AHEAD = 8  # blocks per thread whose results wait for the caller
 T = TypeVar("T")
-Answered: TypeAlias = Answers | Blocks  # in memory with their names, or blocks wherever they lie
+Answered: TypeAlias = Answers | Blocks  # answers in memory with names, or blocks in memory, on disk or in Spark
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +56,16 @@ class MemoryBlocks:
 
     all_tasks: Block
     class_of_symbol: IntArray | None = None  # the class of each symbol; None where every label is a class
-    task_ids: pa.Array | None = None  # by whose hash a sample is drawn; None for blocks made without names
+    task_ids: pa.Array | None = None  # their hashes decide which tasks are sampled; None without ids
 
     @property
     def n_tasks(self) -> int:
-        """How many tasks."""
+        """Number of tasks."""
         return self.all_tasks.n_tasks
 
     @property
     def n_workers(self) -> int:
-        """How many workers."""
+        """Number of workers."""
         return self.all_tasks.n_workers
 
     @property
@@ -75,25 +75,29 @@ class MemoryBlocks:
 
     @property
     def n_answers(self) -> int:
-        """How many answers."""
+        """Number of answers."""
         return len(self.all_tasks.worker)
 
     @cached_property
     def per_worker(self) -> IntArray:
-        """N_i, the answers of each worker."""
+        """N_i, the number of answers of each worker."""
         return counts_of_codes(self.all_tasks.worker, self.n_workers)
 
     @cached_property
     def pieces(self) -> list[Block]:
         """The blocks."""
         n_cells = self.n_tasks * self.n_classes
-        size = min(PIECE, max(PIECE_CELLS * self.n_answers // max(n_cells, 1), 1)) if n_cells > PIECE_CELLS else PIECE
+        size = (
+            min(MAX_BLOCK_ANSWERS, max(MAX_BLOCK_CELLS * self.n_answers // max(n_cells, 1), 1))
+            if n_cells > MAX_BLOCK_CELLS
+            else MAX_BLOCK_ANSWERS
+        )
         return list(self.all_tasks.pieces(size)) or [self.all_tasks]
 
     @cached_property
     def lanes(self) -> list[list[Block]]:
-        """The blocks by the part of the sum that they are in."""
-        n = min(LANES, len(self.pieces), 1 + self.n_answers // (SPREAD * max(self.n_workers, 1)))
+        """The blocks, divided into the parts of a sum."""
+        n = min(MAX_LANES, len(self.pieces), 1 + self.n_answers // (MIN_LANE_ANSWERS * max(self.n_workers, 1)))
         cuts = [len(self.pieces) * k // n for k in range(n + 1)]
         return [self.pieces[low:high] for low, high in pairwise(cuts)]
 
@@ -106,24 +110,24 @@ class MemoryBlocks:
         return added(self._map(lambda sums: sums(), list(sums_of_lanes)))
 
     def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
-        """Return ``kernel(block, *parameters)`` of every block, in order."""
+        """Yield ``kernel(block, *parameters)`` of every block, in order."""
         return self._map(lambda block: kernel(block, *parameters), self.pieces)
 
     def _map(self, work: Callable[[Any], T], parts: list[Any]) -> Iterator[T]:
-        """Do the work for all parts, by threads where there are several of both; in order."""
+        """Yield the work of each part, in order; in threads if there are several parts and many answers."""
         threads = min(n_threads(), len(parts)) if self.n_answers >= MIN_THREADED_ANSWERS else 1
         if threads < 2:
             yield from map(work, parts)
             return
         with ThreadPoolExecutor(threads) as pool:
-            # No more than a few ahead of whoever takes the results: blocks of files may be more than memory holds.
+            # Only a few parts at a time: the blocks of files may not all fit in memory.
             for low in range(0, len(parts), MAX_BLOCKS_AHEAD * threads):
                 yield from pool.map(work, parts[low : low + MAX_BLOCKS_AHEAD * threads])
 
     def sample(self, n_answers: int) -> Sampled:
-        """Return tasks with at least so many answers, the first by the hash of their ids; all, if ids are unknown.
+        """Return the tasks with the smallest hashes, at most `n_answers` answers in total; all, if ids are unknown.
 
-        The sample is kept, because several steps of a method draw the same one.
+        The sample is cached, because several steps of a method use the same one.
         """
         samples: dict[int, Sampled] = self.__dict__.setdefault("_samples", {})
         if n_answers not in samples:
@@ -131,14 +135,14 @@ class MemoryBlocks:
         return samples[n_answers]
 
     def _draw_sample(self, n_answers: int) -> Sampled:
-        from quorate.blocks.sampling import first_tasks_by_hash  # which needs blocks itself
+        from quorate.blocks.sampling import first_tasks_by_hash  # which imports this module
 
         block = self.all_tasks
         ids = pa.nulls(block.n_tasks) if self.task_ids is None else self.task_ids
-        kept = None if self.task_ids is None else first_tasks_by_hash(ids, block.per_task, n_answers)
-        if kept is not None:
-            block = block.only(kept)
-            ids = take(ids, np.flatnonzero(kept))
+        is_sampled = None if self.task_ids is None else first_tasks_by_hash(ids, block.per_task, n_answers)
+        if is_sampled is not None:
+            block = block.only(is_sampled)
+            ids = take(ids, np.flatnonzero(is_sampled))
         symbols = symbols_in(block, self.class_of_symbol)
         return Sampled(replace(answers_in(block), task_names=ids, answer_symbols=symbols), block.gold)
 
@@ -151,38 +155,36 @@ class MemoryBlocks:
         return gold_block if gold_block.gold is not None else replace(gold_block, gold=np.zeros(0, np.int32))
 
     def joined(self, is_kept: BoolArray | None = None) -> IntArray:
-        """Return a root for each worker, and for its other copy, joined by the tasks that kept workers share."""
+        """Return the root of each worker and of its copy; see `Blocks.joined`."""
         parent = joined_workers(self.pieces, self.n_workers, is_kept)
         resolve_roots(parent)
         return parent
 
     def n_peers(self) -> IntArray:
-        """Return how many others each worker shares a task with."""
+        """Return the number of other workers with whom each worker shares a task."""
         n_steps = int((self.all_tasks.per_task.astype(np.float64) ** 2).sum())
-        rounds = -(-(self.n_workers**2) // BITS)
-        if (
-            kernels.native is not None and n_steps < rounds * self.n_answers
-        ):  # quicker than marking bits, round after round
-            return np.maximum(stamped_peers(self.all_tasks) - 1, 0)  # themselves
+        rounds = -(-(self.n_workers**2) // MAX_PEER_BITS)
+        if kernels.native is not None and n_steps < rounds * self.n_answers:  # faster than rounds of marking bits
+            return np.maximum(peer_counts(self.all_tasks) - 1, 0)  # without the worker itself
         return np.concatenate(list(self._peers()) or [np.zeros(0, np.int64)])
 
     def _peers(self) -> Iterator[IntArray]:
-        """Count peers of some workers at a time: a bit for every two takes memory."""
-        at_once = max(1, BITS // max(self.n_workers, 1))
+        """Yield the number of peers of some workers at a time: the table has a bit for every two workers."""
+        at_once = max(1, MAX_PEER_BITS // max(self.n_workers, 1))
         for low in range(0, self.n_workers, at_once):
             bits = peer_bits(self.pieces, low, min(low + at_once, self.n_workers), self.n_workers)
-            # Of numpy 2, and four times as fast.
-            counts = np.bitwise_count(bits) if hasattr(np, "bitwise_count") else SET[bits.view(np.uint8)]
+            # In numpy 2 only; four times as fast.
+            counts = np.bitwise_count(bits) if hasattr(np, "bitwise_count") else BITS_OF_BYTE[bits.view(np.uint8)]
             n_peers: IntArray = counts.sum(axis=1, dtype=np.int64)
-            yield np.maximum(n_peers - 1, 0)  # themselves
+            yield np.maximum(n_peers - 1, 0)  # without the worker itself
 
 
 def blocks_of(answers: Answered, known: IntArray | None = None) -> Blocks:
-    """Lay answers out in blocks; kept with them, so that a second call costs nothing. Blocks are themselves.
+    """Return answers as blocks, which are cached with the answers; blocks are returned as they are.
 
     Args:
         answers: who answered what.
-        known: the known class of each task, -1 where unknown, which EM holds on to; for answers in memory.
+        known: the known class of each task, -1 where unknown; only for answers in memory.
 
     >>> import quorate
     >>> blocks_of(quorate.simulate.crowd(10, 5, 3).answers).n_tasks
@@ -190,19 +192,19 @@ def blocks_of(answers: Answered, known: IntArray | None = None) -> Blocks:
     """
     if not isinstance(answers, Answers):
         return answers
-    kept = memory_blocks(answers)
-    return kept if known is None else replace(kept, all_tasks=replace(kept.all_tasks, gold=known))
+    blocks = memory_blocks(answers)
+    return blocks if known is None else replace(blocks, all_tasks=replace(blocks.all_tasks, gold=known))
 
 
 def memory_blocks(answers: Answers) -> MemoryBlocks:
-    """Lay answers in memory out in blocks; kept with them, so that a second call costs nothing.
+    """Return answers in memory as blocks, which are cached with the answers.
 
     >>> import quorate
     >>> memory_blocks(quorate.simulate.crowd(10, 5, 3).answers).all_tasks.n_tasks
     10
     """
-    kept: MemoryBlocks | None = answers.__dict__.get("_blocks")
-    if kept is None:
+    blocks: MemoryBlocks | None = answers.__dict__.get("_blocks")
+    if blocks is None:
         sizes = (answers.n_workers, answers.n_classes)
         answer_symbols = answers.answer_symbols
         block = check_codes(Block(answers.start, answers.worker, answers.label, *sizes))
@@ -219,13 +221,13 @@ def memory_blocks(answers: Answers) -> MemoryBlocks:
             else None
         )
         task_ids = None if pa.types.is_null(answers.task_names.type) else answers.task_names
-        kept = MemoryBlocks(block, class_of_symbol, task_ids)
-        answers.__dict__["_blocks"] = kept
-    return kept
+        blocks = MemoryBlocks(block, class_of_symbol, task_ids)
+        answers.__dict__["_blocks"] = blocks
+    return blocks
 
 
 def answers_in(block: Block) -> Answers:
-    """View a block as answers without names.
+    """Return a block as answers without names.
 
     >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([1, 1]), n_workers=1, n_classes=2)
     >>> answers_in(block).counts.tolist()
@@ -237,7 +239,7 @@ def answers_in(block: Block) -> Answers:
 
 
 def symbols_in(block: Block, class_of_symbol: IntArray | None) -> AnswerSymbols | None:
-    """View the symbols and abstentions of a block, without names; None where every label is a class.
+    """Return the symbols and abstentions of a block, without names; None where every label is a class.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), n_workers=1, n_classes=2)
     >>> symbols_in(block, np.array([-1, 0, 1])).symbol.tolist()
@@ -252,22 +254,22 @@ def symbols_in(block: Block, class_of_symbol: IntArray | None) -> AnswerSymbols 
     return AnswerSymbols(pa.nulls(len(class_of_symbol)), class_of_symbol, symbol, task, *rows)
 
 
-def named_answers(block: Block, class_of_symbol: IntArray | None, tasks: pa.Array, people: CrowdInfo) -> Answers:
-    """Answers of a block, with the ids of its tasks, workers and classes, and its symbols.
+def named_answers(block: Block, class_of_symbol: IntArray | None, tasks: pa.Array, crowd_info: CrowdInfo) -> Answers:
+    """Return the answers of a block, with the ids of its tasks, workers and classes, and its symbols.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), n_workers=1, n_classes=2)
     >>> names = {"worker_names": pa.array(["ann"]), "classes": pa.array(["cat", "dog"])}
-    >>> people = CrowdInfo(engine="duckdb", **names, per_worker=np.array([1]), n_tasks=1, n_rows=1)
-    >>> named_answers(block, None, pa.array(["t1"]), people).to_table().to_pylist()
+    >>> crowd_info = CrowdInfo(engine="duckdb", **names, per_worker=np.array([1]), n_tasks=1, n_rows=1)
+    >>> named_answers(block, None, pa.array(["t1"]), crowd_info).to_table().to_pylist()
     [{'task': 't1', 'worker': 'ann', 'label': 'dog'}]
     """
     answers = answers_in(block)
-    names = {"task_names": tasks, "worker_names": people.worker_names, "classes": people.classes}
+    names = {"task_names": tasks, "worker_names": crowd_info.worker_names, "classes": crowd_info.classes}
     return replace(answers, worker=np.array(answers.worker), answer_symbols=symbols_in(block, class_of_symbol), **names)
 
 
 def collect_answers(blocks: Blocks) -> Answers:
-    """Bring all blocks into memory, as answers without names.
+    """Return the answers of all blocks in memory, without names.
 
     Raises:
         NotInMemoryError: there are too many.
@@ -290,7 +292,7 @@ def collect_answers(blocks: Blocks) -> Answers:
 
 
 def stack_tables(parts: Iterable[FloatArray], n_rows: int) -> FloatArray:
-    """Stack tables one after another as the iterator returns them; only one part is in memory beside the result.
+    """Stack tables in the order of the iterator; only one of them is in memory in addition to the result.
 
     >>> stack_tables(iter([np.ones((1, 2)), np.zeros((1, 2))]), 2).tolist()
     [[1.0, 1.0], [0.0, 0.0]]

@@ -1,7 +1,7 @@
-/* The kernels: one pass over whole tasks each, in C. numpy_kernels.py has the same in numpy, which is what they are tested by.
+/* The kernels: one pass over whole tasks each, in C. numpy_kernels.py has the same in numpy, as the reference in tests.
  *
- * Sizes and types are checked by kernels.py; here only that every buffer is as long as what is read of it implies, and
- * that codes lie within the tables, so that no input can leave them.
+ * The passes rely on kernels.py for the sizes and types of arrays, and on check_codes in block.py for codes within the
+ * tables. The functions of encode.h, order.h and format.h, which read other buffers, check them.
  */
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -25,8 +25,8 @@
 #else
 #define VECTORS
 #endif
-#define AHEAD 24 /* answers; measured: 16 to 32 are alike */
-#define MOST_UNITS 64 /* classes, of which a table of unit vectors fits in the first-level cache */
+#define AHEAD 24 /* answers; 16 to 32 take the same time */
+#define MAX_UNITS 64 /* classes; up to here a table of their unit vectors fits in the first-level cache */
 
 typedef struct {
     const int64_t *start;
@@ -36,8 +36,8 @@ typedef struct {
 
 #include "vector_math.h"
 
-#define TASKS_AT_ONCE 64 /* in the E-step: their tables lie in the first-level cache */
-#define CELLS_AT_ONCE 4096 /* tasks × classes, of many classes */
+#define TASKS_AT_ONCE 64 /* in the E-step: their tables fit in the first-level cache */
+#define CELLS_AT_ONCE 4096 /* tasks × classes, if there are many classes */
 
 static int64_t tasks_at_once(int64_t M)
 {
@@ -87,19 +87,19 @@ static int32_t root_of(int32_t *parent, int32_t i)
 static int unite(int32_t *parent, int32_t i, int32_t j)
 {
     i = root_of(parent, i), j = root_of(parent, j);
-    if (i < j) parent[j] = i; /* the first of a tree is its root */
+    if (i < j) parent[j] = i; /* the smallest number of a tree is its root */
     else parent[i] = j;
     return i != j;
 }
 
-/* Join the workers of each task: worker i to the other copy of worker j, i + n; where there are three, one to itself.
- * Workers who are not kept are left out. Where all others have one root, as most crowds have after a few thousand
- * answers, further tasks join nobody. */
+/* Join the workers of each task: worker i to the copy j + n of the next worker j, and j to i + n; of three, one to its own
+ * copy. Workers who are not kept are left out. When all others have one root, as in most crowds after a few thousand
+ * answers, the other tasks are skipped. */
 static void joined(const Span s, int32_t *parent, const uint8_t *is_kept, int32_t n)
 {
-    int64_t further = -1; /* unions until all who are kept have one root */
-    for (int32_t i = 0; i < 2 * n; i++) further += parent[i] == i && (!is_kept || is_kept[i % n]);
-    for (int64_t t = 0; t < s.n_tasks && further > 0; t++) {
+    int64_t unions_left = -1; /* unions until all kept workers have one root */
+    for (int32_t i = 0; i < 2 * n; i++) unions_left += parent[i] == i && (!is_kept || is_kept[i % n]);
+    for (int64_t t = 0; t < s.n_tasks && unions_left > 0; t++) {
         int32_t first = -1, last = -1;
         int64_t size = 0;
         for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) {
@@ -108,18 +108,19 @@ static void joined(const Span s, int32_t *parent, const uint8_t *is_kept, int32_
             if (last < 0) {
                 first = worker;
             } else {
-                further -= unite(parent, last, worker + n);
-                further -= unite(parent, last + n, worker);
+                unions_left -= unite(parent, last, worker + n);
+                unions_left -= unite(parent, last + n, worker);
             }
             last = worker;
             size++;
         }
-        if (size > 2) further -= unite(parent, first, first + n);
+        if (size > 2) unions_left -= unite(parent, first, first + n);
     }
 }
 
-/* Mark in the row of each worker from low to high everyone on its tasks: pair by pair, or by a mask of a large task. */
-static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t words, uint64_t *mask)
+/* Set, in the row of each worker from low to high - 1, the bits of all workers on its tasks: pair by pair, or from a mask
+ * of a large task. */
+static void mark_peers(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t words, uint64_t *mask)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {
         const int64_t from = s.start[t], to = s.start[t + 1];
@@ -129,7 +130,7 @@ static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t
             for (int64_t a = from; a < to; a++) mask[s.worker[a] >> 6] |= UINT64_C(1) << (s.worker[a] & 63);
         }
         for (int64_t a = from; a < to; a++) {
-            const int64_t next = a + to - from; /* in a task of the same size it has the same place */
+            const int64_t next = a + to - from; /* the same position in the next task, if that has the same size */
             if (!large && to + (to - from) <= s.n_answers && s.worker[next] >= low && s.worker[next] < high)
                 for (int64_t b = to; b < to + (to - from); b++)
                     PREFETCH(bits + (s.worker[next] - low) * words + (s.worker[b] >> 6));
@@ -143,8 +144,8 @@ static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t
     }
 }
 
-/* Count the peers of each worker, itself included: worker i stamps everyone on its tasks, which lie from first[i] on. */
-static void stamped(const Span s, const int32_t *task, const int64_t *first, int32_t *stamp, int64_t *out, int32_t n)
+/* Count the peers of each worker, itself included: worker i stamps all workers on its tasks, which begin at first[i]. */
+static void count_peers(const Span s, const int32_t *task, const int64_t *first, int32_t *stamp, int64_t *out, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
         for (int64_t k = first[i]; k < first[i + 1]; k++)
@@ -155,8 +156,8 @@ static void stamped(const Span s, const int32_t *task, const int64_t *first, int
                 }
 }
 
-/* A hash of each run of bytes, as quorate.blocks.sampling.hashed computes it; `mixed` has a number for each place in a run. */
-static void hashed(const Span s, const uint8_t *bytes, const uint64_t *mixed, uint64_t *out)
+/* A hash of each run of bytes, as quorate.blocks.sampling.hash_texts computes it; `mixed` has a number for each position in a run. */
+static void hash_texts(const Span s, const uint8_t *bytes, const uint64_t *mixed, uint64_t *out)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {
         uint64_t sum = 0;
@@ -168,15 +169,15 @@ static void hashed(const Span s, const uint8_t *bytes, const uint64_t *mixed, ui
 
 /* --- from Python: kernel(start, worker, label, own arrays ..., own numbers ...) --- */
 
-#define MOST 6 /* arrays of a kernel's own, and numbers */
+#define MAX_OWN 6 /* arrays of a kernel in addition to those of the block; also its numbers */
 typedef struct {
-    Py_buffer view[3 + MOST];
+    Py_buffer view[3 + MAX_OWN];
     int held;
     Span span;
     const void *label;
     int wide;
-    void *own[3 + MOST]; /* the arrays, those of the block among them */
-    int64_t number[MOST];
+    void *own[3 + MAX_OWN]; /* the arrays, including those of the block */
+    int64_t number[MAX_OWN];
 } Call;
 
 static void release(Call *call)
@@ -187,7 +188,7 @@ static void release(Call *call)
     }
 }
 
-/* Take hold of the arrays; one may be None, and is null then. */
+/* Get the buffers of the arrays; None gives a null pointer. */
 static int hold_call(Call *call, PyObject *args, int arrays, int numbers)
 {
     call->held = 0;
@@ -216,7 +217,7 @@ static int hold_call(Call *call, PyObject *args, int arrays, int numbers)
     return 1;
 }
 
-/* Take hold of the arrays of a block and of a kernel's own. */
+/* Get the buffers of the arrays of a block and of the kernel's own arrays. */
 static int hold(Call *call, PyObject *args, int arrays, int numbers)
 {
     if (!hold_call(call, args, 3 + arrays, numbers)) return 0;
@@ -265,7 +266,7 @@ static PyObject *done(Call *call, void *scratch, int failed)
 #define EITHER(name, arrays, numbers, room, ...) \
     KERNEL(name, arrays, numbers, room, name##_narrow(s, label, __VA_ARGS__), name##_wide(s, label, __VA_ARGS__))
 
-EITHER(centred, 1, 2, call.number[1] * (call.number[1] <= MOST_UNITS ? call.number[1] + 1 : 1), own[0], number[0], (int)number[1], scratch)
+EITHER(centred, 1, 2, call.number[1] * (call.number[1] <= MAX_UNITS ? call.number[1] + 1 : 1), own[0], number[0], (int)number[1], scratch)
 EITHER(agreement, 1, 1, call.number[0] + 64, own[0], (int)number[0], scratch)
 EITHER(powers, 1, 1, 0, own[0], (int)number[0])
 EITHER(em, 4, 1, tasks_at_once(call.number[0]) * (call.number[0] + 2), own[0], own[1], own[2], (int)number[0], scratch, own[3])
@@ -282,16 +283,16 @@ EITHER(tetrads, 3, 1, 2 * call.number[0], own[0], own[1], own[2], (int)number[0]
 EITHER(rating, 6, 3, 10 * call.number[1] + 2 * call.number[2], own[0], own[1], own[2], own[3], own[4], own[5],
        (int)number[0], number[1], number[2], scratch)
 EITHER(pulls, 3, 2, call.number[0], own[0], own[1], own[2], (int)number[0], (int)number[1], scratch)
-EITHER(turned, 3, 1, 0, own[0], own[1], own[2], number[0])
+EITHER(signed_sums, 3, 1, 0, own[0], own[1], own[2], number[0])
 EITHER(peers, 4, 3, (call.number[0] + 1) * call.number[1], own[0], own[1], own[2], own[3], (int)number[0], number[1],
        (int)number[2], scratch)
-EITHER(bonds, 3, 3, 0, own[0], own[1], own[2], (int)number[0], (int)number[1], number[2])
-KERNEL(stamped, 4, 1, 0, stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]),
-       stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]))
-KERNEL(hashed, 2, 0, 0, hashed(s, label, own[0], own[1]), (void)0)
+EITHER(peer_pairs, 3, 3, 0, own[0], own[1], own[2], (int)number[0], (int)number[1], number[2])
+KERNEL(count_peers, 4, 1, 0, count_peers(s, own[0], own[1], own[2], own[3], (int32_t)number[0]),
+       count_peers(s, own[0], own[1], own[2], own[3], (int32_t)number[0]))
+KERNEL(hash_texts, 2, 0, 0, hash_texts(s, label, own[0], own[1]), (void)0)
 KERNEL(joined, 2, 1, 0, joined(s, own[0], own[1], (int32_t)number[0]), joined(s, own[0], own[1], (int32_t)number[0]))
-KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch),
-       met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch))
+KERNEL(mark_peers, 1, 3, call.number[2], mark_peers(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch),
+       mark_peers(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch))
 
 #include "encode.h"
 #include "order.h"
@@ -301,8 +302,8 @@ KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2]
 #define ENTRY(name) {#name, py_##name, METH_VARARGS, NULL}
 static PyMethodDef kernels[] = {
     ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em), ENTRY(one_coin), ENTRY(equal), ENTRY(chances), ENTRY(scores), ENTRY(expected),
-    ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(met), ENTRY(hashed), ENTRY(stamped), ENTRY(rating),
-    ENTRY(coincidences), ENTRY(residuals), ENTRY(tetrads), ENTRY(pulls),   ENTRY(turned),    ENTRY(peers),  ENTRY(bonds),
+    ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(mark_peers), ENTRY(hash_texts), ENTRY(count_peers), ENTRY(rating),
+    ENTRY(coincidences), ENTRY(residuals), ENTRY(tetrads), ENTRY(pulls),   ENTRY(signed_sums),    ENTRY(peers),  ENTRY(peer_pairs),
     ENTRY(encoder), ENTRY(encode), {"encoded", py_encoded, METH_O, NULL}, ENTRY(recode),
     ENTRY(rows_in_order), ENTRY(order_count), ENTRY(order_scatter), ENTRY(order_sort), ENTRY(order_unpack),
     ENTRY(csv_rows), ENTRY(needs_quotes), ENTRY(six_digits),

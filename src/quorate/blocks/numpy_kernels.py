@@ -16,16 +16,16 @@ from quorate.blocks.block import Block
 if TYPE_CHECKING:
     from scipy import sparse
 
-MAX_PAIRS_PER_ANSWER = 5  # up to which pairs of answers are formed
+MAX_PAIRS_PER_ANSWER = 5  # pairs of answers are formed up to this mean; above it, sums by class are used
 CHUNK_ENTRIES = 1 << 21  # pairs × classes multiplied at a time: 16 MB
-SPARSE = 50  # cells per answer, above which sorting the answers costs less than a table of tasks × classes
-FEW_COLUMNS = 8  # of a table, up to which it is gone through column by column
+MAX_CELLS_PER_ANSWER = 50  # tasks × classes per answer; above it, sorting the answers costs less than a full table
+MAX_COLUMNS_ONE_BY_ONE = 8  # a table of at most so many columns is reduced column by column
 
 
 def centred(block: Block, table: FloatArray, stride: int, n_classes: int) -> None:
     """Add omega z_i·(Y - x_i z_i) to signed and omega sum x² over the peers to squares, with Y = sum_j x_j z_j.
 
-    The stride is that of the table, for the twin in C.
+    `stride` is the number of columns of the table; only the kernel in C uses it.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> table = np.array([[1.0, 0, 0, 1.0, 0.5, 0.5]] * 2)  # x, signed, squares, x², f
@@ -49,7 +49,7 @@ def agreement(block: Block, table: FloatArray, n_classes: int) -> None:
     """Add sum_j a_ijt x_j to signed and sum_j x_j² to squares, over a task's other workers.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
-    >>> table = np.array([[0.5, 0.0, 0.0, 0.0], [0.25, 0.0, 0.0, 0.0]])  # x, signed, squares, room
+    >>> table = np.array([[0.5, 0.0, 0.0, 0.0], [0.25, 0.0, 0.0, 0.0]])  # x, signed, squares, padding
     >>> agreement(block, table, 2)
     >>> table[:, 1:3].tolist()
     [[0.25, 0.0625], [0.5, 0.25]]
@@ -57,16 +57,17 @@ def agreement(block: Block, table: FloatArray, n_classes: int) -> None:
     m = n_classes
     task, worker, label = answers_of(block)
     x = table[worker, 0]
-    alike = np.bincount(task * m + label, x, block.n_tasks * m)[task * m + label]
-    agreed = (m * alike - _by_task(block, x)[task]) / (m - 1) - x
+    same_class = np.bincount(task * m + label, x, block.n_tasks * m)[task * m + label]
+    agreed = (m * same_class - _by_task(block, x)[task]) / (m - 1) - x
     table[:, 1] += np.bincount(worker, agreed, len(table))
     table[:, 2] += np.bincount(worker, _by_task(block, x * x)[task] - x * x, len(table))
 
 
 def powers(block: Block, table: FloatArray, even: int) -> None:
-    """Add the sums that intervals need, with q_r = sum of x_j^r over the other workers of a task and omega its weight.
+    """Add six sums, with q_r = sum of x_j^r over the other workers j of a task and omega the weight of the task.
 
-    They are omega q_2, omega² q_2, omega² q_3, omega² q_4, omega² q_2², and omega times the others' second column.
+    They are omega q_2, omega² q_2, omega² q_3, omega² q_4, omega² q_2², and omega times the sum of the
+    second column over the other workers.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> table = np.array([[0.5, 0, 0, 0, 0, 0, 0, 0], [0.25, 1, 0, 0, 0, 0, 0, 0]])
@@ -95,8 +96,9 @@ def em(
 ) -> None:
     """Add q = softmax(log_prior + sum of log theta) of each task to the counts of its answers, and to the class counts.
 
-    Where a task's class is known, q is that. A row of `theta_and_counts`, of worker and answer: log theta, then the
-    counts. The last entry of `class_counts` is the log-likelihood of the answers and the known classes.
+    Where the class of a task is known, q is one for it. A row of `theta_and_counts` belongs to a worker and an answer
+    class: log theta, then the counts. The last entry of `class_counts` is the log-likelihood of the answers and the
+    known classes.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> theta_and_counts, class_counts = np.array([[np.log(3.0), 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]), np.zeros(3)
@@ -117,10 +119,10 @@ def em(
 def one_coin(
     block: Block, table: FloatArray, log_prior: FloatArray, known: IntArray | None, total: FloatArray, n_classes: int
 ) -> None:
-    """Add the posterior of each answer's class to its worker's right answers, and that of each task to the total.
+    """Add the posterior of each answer's class to the right answers of its worker, and that of each task to the total.
 
-    An answer adds gain to the score of its class and wrong to that of every class. A row of the table, of a worker:
-    gain, wrong, the expected right answers, room. The total is that of `em`.
+    An answer adds `gain` to the score of its class, and `wrong` to that of every class. A row of the table belongs to a
+    worker: gain, wrong, expected right answers, padding. `total` is as `class_counts` of `em`.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> table, total = np.array([[np.log(3.0), 0.0, 0.0, 0.0]]), np.zeros(3)
@@ -153,7 +155,7 @@ def equal(block: Block, chosen: IntArray, out: FloatArray) -> None:
 
 
 def chances(block: Block, posterior: FloatArray, table: FloatArray, n_classes: int) -> None:
-    """Sum the probabilities p of each worker's answers, and p (1 - p).
+    """Add the sums of the probabilities p of each worker's answers, and of p (1 - p), to the table.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
     >>> table = np.zeros((2, 2))
@@ -174,15 +176,15 @@ def _clamped_softmax(q: FloatArray, known: IntArray | None) -> FloatArray:
     joint = q.copy()
     q[:] = softmax(q)
     if known is not None:
-        at = np.flatnonzero(known >= 0)
-        value[at] = joint[at, known[at]]
-        q[at] = 0.0
-        q[at, known[at]] = 1.0
+        gold_tasks = np.flatnonzero(known >= 0)
+        value[gold_tasks] = joint[gold_tasks, known[gold_tasks]]
+        q[gold_tasks] = 0.0
+        q[gold_tasks, known[gold_tasks]] = 1.0
     return value
 
 
 def scores(block: Block, rows: FloatArray, log_prior: FloatArray, out: FloatArray, n_classes: int) -> None:
-    """Write, for each task, log_prior plus the sum of the rows of its answers; a row is of worker and answer.
+    """Write, for each task, log_prior plus the sum of the rows of its answers; a row is for a worker and a class.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
     >>> out = np.empty((1, 2))
@@ -214,12 +216,12 @@ def pulls(block: Block, table: FloatArray, weights: FloatArray, psi: FloatArray,
     psi[block.answers] = omega[task] * (weights[1] * agreed - table[worker, 1] * squares)
 
 
-def turned(block: Block, psi: FloatArray, signs: IntArray, sums: FloatArray, n_draws: int) -> None:
-    """Add psi of each answer, with the sign of its task in each draw, to its worker.
+def signed_sums(block: Block, psi: FloatArray, signs: IntArray, sums: FloatArray, n_draws: int) -> None:
+    """Add psi of each answer, times the sign of its task in each draw, to the row of its worker.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> sums = np.zeros((2, 1))
-    >>> turned(block, np.array([3.0, 4.0]), np.array([[-1]], np.int8), sums, 1)
+    >>> signed_sums(block, np.array([3.0, 4.0]), np.array([[-1]], np.int8), sums, 1)
     >>> sums.tolist()
     [[-3.0], [-4.0]]
     """
@@ -236,7 +238,7 @@ def peers(
     n_draws: int,
     even: int,
 ) -> None:
-    """Add sum_j (a x_i x_j + b z_i·z_j) v_j over the peers j of each worker, for all columns of v at once.
+    """Add the sum of (a x_i x_j + b z_i·z_j) v_j over the peers j of each worker i, for each column of v.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> table, out = np.array([[0.5, 0.0, 0.5, 0.5], [1.0, 0.0, 0.5, 0.5]]), np.zeros((2, 1))
@@ -244,26 +246,26 @@ def peers(
     >>> out.tolist()
     [[15.0], [1.5]]
     """
-    out += _bonds(block, table, weights, n_classes, even) @ v
+    out += _peer_pairs(block, table, weights, n_classes, even) @ v
 
 
-def bonds(
+def peer_pairs(
     block: Block, table: FloatArray, weights: FloatArray, matrix: FloatArray, n_classes: int, even: int, n_workers: int
 ) -> None:
     """Add a x_i x_j + b z_i·z_j of every two workers of a task to a matrix of workers × workers.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> table, matrix = np.array([[0.5, 0.0, 0.5, 0.5], [1.0, 0.0, 0.5, 0.5]]), np.zeros((2, 2))
-    >>> bonds(block, table, np.array([1.0, 2.0]), matrix, 2, 1, 2)
+    >>> peer_pairs(block, table, np.array([1.0, 2.0]), matrix, 2, 1, 2)
     >>> matrix.tolist()
     [[0.0, 1.5], [1.5, 0.0]]
     """
-    matrix += _bonds(block, table, weights, n_classes, even) @ np.eye(n_workers)
+    matrix += _peer_pairs(block, table, weights, n_classes, even) @ np.eye(n_workers)
 
 
 @dataclass(frozen=True, eq=False)
 class _ClassSums:
-    """The matrix of `bonds` as rows over the workers of each task: one for x and one for each class."""
+    """The matrix of `peer_pairs` as rows over the workers of each task: one for x and one for each class."""
 
     parts: list[tuple["sparse.csr_array", FloatArray]]  # rows and their weights
     diagonal: FloatArray  # the diagonal, which is left out
@@ -276,10 +278,10 @@ class _ClassSums:
         return product
 
 
-def _bonds(
+def _peer_pairs(
     block: Block, table: FloatArray, weights: FloatArray, n_classes: int, even: int
 ) -> "sparse.csr_array | _ClassSums":
-    """Return a x_i x_j + b z_i·z_j of every two workers, by pairs of answers or, of large tasks, by classes."""
+    """Return a x_i x_j + b z_i·z_j of every two workers, from pairs of answers or, for large tasks, sums by class."""
     from scipy import sparse
 
     task, worker, label = answers_of(block)
@@ -310,7 +312,7 @@ def _bonds(
 
 
 def _by_rows(block: Block, values: FloatArray, n_workers: int) -> "sparse.csr_array":
-    """Lay values of the answers out as tasks × workers."""
+    """Return values of the answers as a sparse matrix, tasks × workers."""
     from scipy import sparse
 
     start = block.start - block.start[0]
@@ -346,7 +348,7 @@ def tally(block: Block, weight: FloatArray, out: FloatArray, n_classes: int) -> 
 
 
 def responses(block: Block, label_counts: FloatArray, leading: FloatArray, n_classes: int) -> None:
-    """Count each worker's answers by class, and the classes that lead the tasks, ties split evenly.
+    """Count the answers of each worker by class, and the tasks in which each class leads, ties split evenly.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
     >>> label_counts, leading = np.zeros((2, 2)), np.zeros(2)
@@ -366,8 +368,8 @@ def responses(block: Block, label_counts: FloatArray, leading: FloatArray, n_cla
 def coincidences(block: Block, out: FloatArray, n_classes: int) -> None:
     """Count pairs of answers to a task that agree, and that disagree, and the answers by class of tasks with several.
 
-    `out` has the agreeing pairs, the disagreeing ones, the sum over tasks of twice these over the number of other
-    answers, and the answers of each class.
+    `out` has the agreeing pairs, the disagreeing ones, the sum over tasks of twice the disagreeing ones divided by
+    R - 1, and the answers of each class.
 
     >>> out = np.zeros(5)
     >>> coincidences(Block(np.array([0, 3]), np.array([0, 1, 2]), np.array([0, 0, 1]), 3, 2), out, 2)
@@ -376,7 +378,7 @@ def coincidences(block: Block, out: FloatArray, n_classes: int) -> None:
     """
     task, _, label = answers_of(block)
     n = block.per_task.astype(np.float64)
-    if block.n_tasks * n_classes <= SPARSE * len(task):
+    if block.n_tasks * n_classes <= MAX_CELLS_PER_ANSWER * len(task):
         votes = np.empty((block.n_tasks, n_classes))
         tally(block, np.ones(block.n_workers), votes, n_classes)
         agreed: FloatArray = by_row(np.add, votes * (votes - 1))
@@ -395,7 +397,7 @@ def residuals(
 ) -> None:
     """Add, with the weight of each task, sums over its pairs of answers: of r_i·r_j, and of d_i d_j.
 
-    The residual r of an answer is the unit vector of its class less its row, d the root of one less the row's square.
+    The residual r of an answer is the unit vector of its class minus its row p; d is sqrt(1 - |p|²).
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> products, scales = np.zeros(1), np.zeros(1)
@@ -416,7 +418,7 @@ def residuals(
 def tetrads(block: Block, frequency: FloatArray, u: FloatArray, out: FloatArray, n_classes: int) -> None:
     """Write z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j of each task, summed over ordered pairs of answers, over R - 1.
 
-    The answer less the response bias of its worker is z; u is a number of each answer.
+    z is the unit vector of an answer's class minus the response bias of its worker; u is a number of each answer.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> out = np.zeros((1, 3))
@@ -440,7 +442,7 @@ def tetrads(block: Block, frequency: FloatArray, u: FloatArray, out: FloatArray,
 
 
 def softmax(scores: FloatArray) -> FloatArray:
-    """Turn log-probabilities up to a constant a row into probabilities.
+    """Turn log-probabilities, up to a constant per row, into probabilities.
 
     >>> softmax(np.log([[1.0, 3.0]])).round(9).tolist()
     [[0.25, 0.75]]
@@ -452,12 +454,12 @@ def softmax(scores: FloatArray) -> FloatArray:
 
 
 def by_row(combine: np.ufunc, table: FloatArray) -> FloatArray:
-    """Combine the columns of a table; a few of them one by one, which takes numpy half as long as row by row.
+    """Combine the columns of a table by a ufunc; few columns one by one, which takes half the time.
 
     >>> by_row(np.add, np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [3.0, 7.0]
     """
-    if not 0 < table.shape[1] <= FEW_COLUMNS:
+    if not 0 < table.shape[1] <= MAX_COLUMNS_ONE_BY_ONE:
         combined: FloatArray = combine.reduce(table, axis=1)
         return combined
     one_by_one: FloatArray = reduce(combine, table.T)
@@ -471,9 +473,9 @@ def answers_of(block: Block) -> tuple[IntArray, IntArray, IntArray]:
     >>> [codes.tolist() for codes in answers_of(block)]
     [[0, 0], [0, 1], [0, 1]]
     """
-    inside = block.answers
+    rows = block.answers
     task = np.repeat(np.arange(block.n_tasks), block.per_task)
-    return task, block.worker[inside].astype(np.intp), block.label[inside].astype(np.intp)
+    return task, block.worker[rows].astype(np.intp), block.label[rows].astype(np.intp)
 
 
 def _by_task(block: Block, values: FloatArray) -> FloatArray:
@@ -488,14 +490,14 @@ def _omega(block: Block) -> FloatArray:
     return omega
 
 
-GAPS = 64  # answers of a task up to which its pairs are formed; of larger ones, a mask of all workers
+MAX_PAIRED_ANSWERS = 64  # pairs of a task are formed up to this size; above it, a mask of its workers is used
 
 
 def joined(block: Block, parent: IntArray, is_kept: BoolArray | None, n_workers: int) -> None:
-    """Join each worker of a task to the next one's other copy (its number plus n); of three, one to its own.
+    """Join each worker i of a task to the copy j + n of the next worker j, and j to i + n; of three, one to its copy.
 
-    A component's workers then have one root between their copies where it has an odd cycle, and two where it has none.
-    Workers who are not kept are left out.
+    A component and its copy then have one root if the component has an odd cycle, and two otherwise. Workers who are
+    not kept are left out.
 
     >>> parent = np.arange(4, dtype=np.int32)
     >>> joined(Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2), parent, None, 2)
@@ -520,7 +522,7 @@ def joined(block: Block, parent: IntArray, is_kept: BoolArray | None, n_workers:
 
 
 def unite(parent: IntArray, i: IntArray, j: IntArray) -> None:
-    """Join the trees that the links connect; each node points at the first of its tree afterwards.
+    """Join the trees that the links connect; then each node points to the first node of its tree.
 
     >>> parent = np.arange(4)
     >>> unite(parent, np.array([0, 2]), np.array([2, 3]))
@@ -542,7 +544,7 @@ def unite(parent: IntArray, i: IntArray, j: IntArray) -> None:
 
 
 def resolve_roots(parent: IntArray) -> None:
-    """Let every node point at its root.
+    """Let every node point to its root.
 
     >>> parent = np.array([0, 0, 1])
     >>> resolve_roots(parent)
@@ -556,24 +558,26 @@ def resolve_roots(parent: IntArray) -> None:
         parent[:] = further
 
 
-def met(block: Block, bits: IntArray, low: int, high: int, words: int) -> None:
-    """Mark in the row of each worker from low to high everyone on its tasks, a bit each.
+def mark_peers(block: Block, bits: IntArray, low: int, high: int, words: int) -> None:
+    """Set, in the row of each worker from low to high - 1, the bits of all workers on its tasks.
 
     >>> bits = np.zeros((2, 1), np.uint64)
-    >>> met(Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2), bits, 0, 2, 1)
+    >>> mark_peers(Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2), bits, 0, 2, 1)
     >>> bits.tolist()
     [[3], [3]]
     """
     task, worker, _ = answers_of(block)
-    large = block.per_task > GAPS
+    large = block.per_task > MAX_PAIRED_ANSWERS
     for t in np.flatnonzero(large):
         worker_pool = block.worker[block.start[t] : block.start[t + 1]].astype(np.int64)
         mask = np.zeros(words, np.uint64)
         np.bitwise_or.at(mask, worker_pool >> 6, np.uint64(1) << (worker_pool & 63).astype(np.uint64))
         bits[worker_pool[(worker_pool >= low) & (worker_pool < high)] - low] |= mask
-    for gap in range(min(int(block.per_task[~large].max(initial=0)), GAPS)):  # at gap zero, a worker is its own peer
+    for gap in range(
+        min(int(block.per_task[~large].max(initial=0)), MAX_PAIRED_ANSWERS)
+    ):  # at gap zero, a worker is its own peer
         near = np.flatnonzero((task[gap:] == task[: len(task) - gap]) & ~large[task[gap:]])
         for i, j in ((worker[near], worker[near + gap]), (worker[near + gap], worker[near])):
-            inside = (i >= low) & (i < high)
-            bit = np.uint64(1) << (j[inside] & 63).astype(np.uint64)
-            np.bitwise_or.at(bits, (i[inside] - low, j[inside] >> 6), bit)
+            is_within = (i >= low) & (i < high)
+            bit = np.uint64(1) << (j[is_within] & 63).astype(np.uint64)
+            np.bitwise_or.at(bits, (i[is_within] - low, j[is_within] >> 6), bit)

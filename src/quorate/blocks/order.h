@@ -1,13 +1,13 @@
 /* Answers in the order of tasks and, within a task, of workers and labels: a counting sort by task, then short sorts.
  *
- * An answer is one key, worker << bits | label, of 32 bits where that is enough. Each call after the count is about the
+ * An answer is one key, worker << bits | label, of 32 bits if that is enough. Each call after the count handles the
  * tasks from `low` to `high`, so that several threads can share the work. quorate.blocks.ordering calls these; numpy's
  * sort, which is used without the extension, gives the same order.
  */
 
-#define FEW_ANSWERS 24 /* of a task, up to which they are sorted by insertion; measured: 16 to 32 are alike */
+#define MAX_INSERTED 24 /* answers of a task that are sorted by insertion; 16 to 32 take the same time */
 
-/* Count the answers of each task; 0 where a code is out of range. */
+/* Count the answers of each task; returns 0 if a code is out of range. */
 static int count_tasks(const int32_t *task, int64_t n, int32_t *count, int64_t n_tasks)
 {
     uint32_t wrong = n_tasks < 1;
@@ -19,7 +19,7 @@ static int count_tasks(const int32_t *task, int64_t n, int32_t *count, int64_t n
     return !wrong;
 }
 
-/* The order of rows as they are: 0 none, 1 ascending by task and worker, 2 that with a worker twice on a task. */
+/* The present order of the rows: 0 none, 1 ascending by task and worker, 2 the same with a worker twice on a task. */
 static int order_of_rows(const int32_t *task, const int32_t *worker, int64_t n)
 {
     int order = 1;
@@ -62,7 +62,7 @@ static int order_of_rows(const int32_t *task, const int32_t *worker, int64_t n)
         for (int64_t t = low; t < high; t++) {                                                                        \
             KEY *const key = keys + start[t];                                                                         \
             const int64_t n = start[t + 1] - start[t];                                                                \
-            if (n > FEW_ANSWERS) qsort(key, (size_t)n, sizeof *key, compare_##NAME);                                  \
+            if (n > MAX_INSERTED) qsort(key, (size_t)n, sizeof *key, compare_##NAME);                                 \
             else                                                                                                      \
                 for (int64_t k = 1; k < n; k++) {                                                                     \
                     const KEY x = key[k];                                                                             \
@@ -92,7 +92,7 @@ ORDER(uint64_t, wide)
 
 /* --- from Python; sizes are checked here, codes by order_count, whose counts become `start` and `next` --- */
 
-/* Take hold of int32, int64 or key arrays; `writable` has a bit for each that is written to. */
+/* Get the buffers of int32, int64 or key arrays; `writable` has a bit for each array that is written to. */
 static int hold_arrays(Py_buffer *view, PyObject *const *array, int n, unsigned writable)
 {
     for (int k = 0; k < n; k++)

@@ -9,8 +9,8 @@ from quorate.arrays import IntArray, starts_of
 from quorate.blocks import n_threads, native_kernels
 
 native = native_kernels()
-MIN_SPAN_ROWS = 1 << 20  # rows per thread: of fewer, a thread takes as long to start as to sort
-MAX_GAP = 16  # codes of tasks per row, above which a table of all codes would cost more than numpy's sort
+MIN_SPAN_ROWS = 1 << 20  # rows per thread; for fewer, a thread takes as long to start as to sort
+MAX_CODES_PER_ROW = 16  # task codes per row; above it, a table of all codes would cost more than numpy's sort
 Columns = tuple[IntArray, IntArray, IntArray]
 
 
@@ -23,8 +23,8 @@ def sort_answers(
         task: code of each answer, not negative.
         worker: code of each answer, not negative.
         label: code of each answer, not negative.
-        overwrite: whether the arrays given may hold the result; they are left alone where a worker answered twice.
-        n_spans: parts of the tasks that are sorted by a thread each; by default by the number of rows and of threads.
+        overwrite: whether the result may be written to the arguments; not if a worker answered a task twice.
+        n_spans: number of parts, one thread each; by default it depends on the numbers of rows and threads.
 
     >>> columns, has_repeats = sort_answers(np.array([1, 0, 1]), np.array([3, 0, 2]), np.array([0, 1, 1]))
     >>> [codes.tolist() for codes in columns], has_repeats
@@ -33,7 +33,7 @@ def sort_answers(
     n = len(task)
     bits = [max(int(codes.max(initial=0)).bit_length(), 1) for codes in (task, worker, label)]
     n_tasks = int(task.max(initial=-1)) + 1
-    if native is None or n >= 1 << 31 or n_tasks > MAX_GAP * n or max(bits) > 31:
+    if native is None or n >= 1 << 31 or n_tasks > MAX_CODES_PER_ROW * n or max(bits) > 31:
         return _sort_by_numpy(task, worker, label, bits)
     columns = [np.ascontiguousarray(codes, np.int32) for codes in (task, worker, label)]
     order = native.rows_in_order(columns[0], columns[1])
@@ -70,7 +70,7 @@ def sort_answers(
 
 
 def _sort_by_numpy(task: IntArray, worker: IntArray, label: IntArray, bits: list[int]) -> tuple[Columns, bool]:
-    """Sort by numpy: one 64-bit number per answer where that is enough, which it sorts fastest."""
+    """Do `sort_answers` in numpy, with one 64-bit number per answer if that is enough, which is fastest."""
     step = task[1:] - task[:-1]
     if np.all((step > 0) | ((step == 0) & (worker[1:] >= worker[:-1]))):
         columns = task, worker, label

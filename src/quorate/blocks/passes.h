@@ -1,13 +1,13 @@
 /* One pass over whole tasks for each kernel. Included once for every type of label, as LABEL; names end in it: NAME().
  *
- * The answers of task t are start[t] .. start[t+1]-1. Worker-sized inputs and sums of a worker lie side by side in one
- * row of a table, so that an answer touches one line of the cache; that of a worker AHEAD answers later is asked for
- * beforehand. Every kernel has a twin of the same name in numpy_kernels.py, with the formula of its sums.
+ * The answers of task t are start[t] .. start[t+1]-1. The inputs and the sums of a worker are in one row of a table, so
+ * that an answer touches one cache line; the line of the worker AHEAD answers later is prefetched. numpy_kernels.py has a
+ * function of the same name for every kernel, with the formula of its sums.
  */
 
-/* Y = sum_j x_j z_j with z_j = e_label - f_j; then omega z_i·Y and omega sum x² over each worker's tasks, less its own.
- * A row: x, signed, squares, x² (or another number to be summed over the peers), f_1 .. f_M, and some room: of up to four
- * classes it is one line of the cache, which is why |f|² is not in it. */
+/* Y = sum_j x_j z_j with z_j = e_label - f_j; then omega z_i·Y and omega sum x² over each worker's tasks, minus its own
+ * terms. A row: x, signed, squares, x² (or another number to be summed over the peers), f_1 .. f_M, and padding. With up
+ * to four classes a row is one cache line, so it does not hold |f|². */
 FIXED void NAME(centred_body)(const Span s, const LABEL *label, double *table, const int64_t stride, const int M,
                               const double *restrict unit, double *restrict y)
 {
@@ -38,7 +38,7 @@ FIXED void NAME(centred_body)(const Span s, const LABEL *label, double *table, c
     }
 }
 
-/* The same of many classes, where a table of all e_l would be larger than that of the answers. */
+/* The same for many classes, without the table of all e_l, which would be too large for the cache. */
 static void NAME(centred_many)(const Span s, const LABEL *label, double *table, const int64_t stride, const int M, double *y)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {
@@ -56,7 +56,7 @@ static void NAME(centred_many)(const Span s, const LABEL *label, double *table, 
         for (int64_t a = from; a < to; a++) {
             double *row = table + s.worker[a] * stride;
             const double x = row[0], f = row[4 + label[a]], own = y[label[a]];
-            double dot = (1.0 - f) * (own - x * (1.0 - f)) + f * (own + x * f); /* less what the loop adds for it */
+            double dot = (1.0 - f) * (own - x * (1.0 - f)) + f * (own + x * f); /* minus what the loop adds for this class */
             for (int c = 0; c < M; c++) dot -= row[4 + c] * (y[c] + x * row[4 + c]);
             row[1] += omega * dot;
             row[2] += omega * (squares - row[3]);
@@ -66,11 +66,11 @@ static void NAME(centred_many)(const Span s, const LABEL *label, double *table, 
 
 static void NAME(centred)(const Span s, const LABEL *label, double *table, int64_t stride, int M, double *scratch)
 {
-    if (M > MOST_UNITS) {
+    if (M > MAX_UNITS) {
         NAME(centred_many)(s, label, table, stride, M, scratch);
         return;
     }
-    double *unit = scratch + M; /* e_l, row by row: quicker than comparing */
+    double *unit = scratch + M; /* e_l, row by row: faster than comparisons */
     for (int k = 0; k < M * M; k++) unit[k] = k % (M + 1) == 0;
     switch (M) {
     case 2: { double y[2]; NAME(centred_body)(s, label, table, stride, 2, unit, y); break; }
@@ -81,17 +81,17 @@ static void NAME(centred)(const Span s, const LABEL *label, double *table, int64
     }
 }
 
-/* sum_j a_ijt x_j and sum_j x_j² over each worker's tasks, less its own; a row: x, signed, squares, room. */
+/* sum_j a_ijt x_j and sum_j x_j² over each worker's tasks, minus its own terms; a row: x, signed, squares, padding. */
 FIXED void NAME(agreement_body)(const Span s, const LABEL *label, double *table, const int M,
                                 const double *restrict unit, double *restrict y)
 {
-    const double alike = (double)M / (M - 1), even = 1.0 / (M - 1);
+    const double equal = (double)M / (M - 1), even = 1.0 / (M - 1);
     for (int64_t t = 0; t < s.n_tasks; t++) {
         const int64_t from = s.start[t], to = s.start[t + 1];
         if (to - from < 2) continue;
         double squares = 0.0, all = 0.0;
         if (M <= 8) for (int c = 0; c < M; c++) y[c] = 0.0;
-        else for (int64_t a = from; a < to; a++) y[label[a]] = 0.0; /* of many classes, those that were given */
+        else for (int64_t a = from; a < to; a++) y[label[a]] = 0.0; /* of many classes, only those of the answers */
         for (int64_t a = from; a < to; a++) {
             if (a + AHEAD < s.n_answers) PREFETCH(table + (int64_t)s.worker[a + AHEAD] * 4);
             const double x = table[(int64_t)s.worker[a] * 4], *e = unit + (M <= 8 ? label[a] * M : 0);
@@ -100,11 +100,11 @@ FIXED void NAME(agreement_body)(const Span s, const LABEL *label, double *table,
             if (M <= 8) for (int c = 0; c < M; c++) y[c] += x * e[c];
             else y[label[a]] += x;
         }
-        if (M <= 8) for (int c = 0; c < M; c++) y[c] = alike * y[c] - even * all;
+        if (M <= 8) for (int c = 0; c < M; c++) y[c] = equal * y[c] - even * all;
         for (int64_t a = from; a < to; a++) {
             double *row = table + (int64_t)s.worker[a] * 4;
             const double x = row[0];
-            row[1] += (M <= 8 ? y[label[a]] : alike * y[label[a]] - even * all) - x;
+            row[1] += (M <= 8 ? y[label[a]] : equal * y[label[a]] - even * all) - x;
             row[2] += squares - x * x;
         }
     }
@@ -122,7 +122,7 @@ static void NAME(agreement)(const Span s, const LABEL *label, double *table, int
     }
 }
 
-/* What intervals need: with q_r the sum of x^r over the peers on a task and omega its weight (1, or 1/(R-1)),
+/* The sums for intervals: with q_r the sum of x^r over the peers on a task and omega its weight (1, or 1/(R-1)),
  * the sums of omega q_2, omega² q_2, omega² q_3, omega² q_4, omega² q_2² and omega times the sum of `known` over the
  * peers. A row: x, known, and the six sums. */
 static void NAME(powers)(const Span s, const LABEL *label, double *table, int even)
@@ -155,9 +155,9 @@ static void NAME(powers)(const Span s, const LABEL *label, double *table, int ev
     }
 }
 
-/* The E- and the M-step: q = softmax(shift + sum of rows) of each task, then q added to the second half of each row.
- * A row, of worker and answer: log theta for each class, then the expected counts. Some tasks are worked on at once, so
- * that their softmax is computed several numbers at a time. */
+/* The E-step and the expected counts: q = softmax(shift + sum of rows) of each task, then q added to the second half of
+ * each row. A row, of a worker and an answer class: log theta for each class, then the expected counts. Several tasks are
+ * handled at once, so that their softmax is vectorised. */
 FIXED void NAME(em_body)(const Span s, const LABEL *label, double *table, const double *shift, const int32_t *gold,
                          const int M, double *restrict scratch, double *restrict total)
 {
@@ -209,7 +209,7 @@ static void NAME(em)(const Span s, const LABEL *label, double *table, const doub
 }
 
 /* The same with one accuracy per worker: an answer adds `gain` to its class and `wrong` to every class.
- * A row: gain, wrong, the expected right answers, room. */
+ * A row: gain, wrong, the expected right answers, padding. */
 static void NAME(one_coin)(const Span s, const LABEL *label, double *table, const double *shift, const int32_t *gold,
                            double *total, int M, double *restrict scratch)
 {
@@ -254,7 +254,7 @@ static void NAME(equal)(const Span s, const LABEL *label, const int64_t *chosen,
         }
 }
 
-/* Of each worker: the sum of the probabilities p of the answers given, and that of p (1 - p); rows of two. */
+/* For each worker, the sums of the probabilities p of its answers, and of p (1 - p); rows of two. */
 static void NAME(chances)(const Span s, const LABEL *label, const double *posterior, int M, double *table)
 {
     for (int64_t t = 0; t < s.n_tasks; t++)
@@ -307,7 +307,7 @@ static void NAME(tally)(const Span s, const LABEL *label, const double *weight, 
     }
 }
 
-/* How often each worker gave each class, and the classes that lead the tasks, ties split evenly. */
+/* How often each worker gave each class, and the number of tasks in which each class leads, ties split evenly. */
 FIXED void NAME(responses_body)(const Span s, const LABEL *label, double *given, double *leading, const int M,
                                 double *restrict count)
 {
@@ -341,8 +341,8 @@ static void NAME(responses)(const Span s, const LABEL *label, double *given, dou
     }
 }
 
-/* Of the pairs of answers to a task, those that agree and those that disagree; the disagreeing ones counted twice over the
- * number of other answers of their task; and how often each class was given on tasks with several answers. */
+/* The numbers of pairs of answers to a task that agree and that disagree; twice the disagreeing ones divided by R - 1; and
+ * how often each class was given on tasks with several answers. */
 static void NAME(coincidences)(const Span s, const LABEL *label, double *out, int M, double *count)
 {
     for (int c = 0; c < M; c++) count[c] = 0.0;
@@ -391,8 +391,8 @@ static void NAME(residuals)(const Span s, const LABEL *label, const double *rows
     }
 }
 
-/* With z = e_label - f and u a number of each answer, the sums of z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of
- * a task, i before j or after it, over the number of other answers. */
+/* With z = e_label - f and u a number of each answer, the sums of z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the ordered
+ * pairs of a task, divided by R - 1. */
 static void NAME(tetrads)(const Span s, const LABEL *label, const double *frequency, const double *u, double *out, int M,
                           double *total)
 {
@@ -425,8 +425,8 @@ static void NAME(tetrads)(const Span s, const LABEL *label, const double *freque
 }
 
 /* One pass of the rating model: see quorate/rating/passes.py, whose plain_pass has the formulas. A row of the table: bias,
- * scale, noise variance, the precision of (bias, scale) and precision times mean; then eight sums. `cells` says what is
- * left out with an answer: 0 the rater's answers to the task, 1 those of its group, 2 the answer alone. */
+ * scale, noise variance, the precision of (bias, scale) and precision times mean; then eight sums. `cells` tells what is
+ * left out together with an answer: 0 the rater's answers to the task, 1 those of its group, 2 the answer alone. */
 static void NAME(rating)(const Span s, const LABEL *label, const double *values, double *table, const double *numbers,
                          double *totals, const int32_t *group, double *out, int cells, int64_t most, int64_t n_groups,
                          double *scratch)
@@ -478,7 +478,7 @@ static void NAME(rating)(const Span s, const LABEL *label, const double *values,
             p += precision[c], h += shift[c];
             totals[4] -= first[c] * first[c], totals[5] -= second[c] * second[c];
         }
-        for (int64_t k = 0; k < n; k++) { /* the line of each rater without the answer in hand */
+        for (int64_t k = 0; k < n; k++) { /* bias and scale of each rater, without this answer */
             double *row = table + (int64_t)s.worker[from + k] * 16;
             const double y = score[k], b = row[1], noise = row[2], rest = p - precision[cell[k]];
             const double without = rest > prior ? rest : prior, m = (h - shift[cell[k]]) / without;

@@ -1,10 +1,10 @@
-/* What intervals need of each task for many draws at once. Included once for every type of label, as passes.h is.
+/* Sums over pairs of answers for intervals, for many draws at once. Included once for every type of label, like passes.h.
  *
- * A row of the table: x of a worker, another number of it, f_1 .. f_M; z = e_label - f. A task weighs 1, or 1/(R - 1).
+ * A row of the table: x of a worker, another number, f_1 .. f_M; z = e_label - f. The weight of a task is 1 or 1/(R - 1).
  */
 
 /* a x_i x_j + b z_i·z_j of two answers. */
-FIXED double NAME(bond)(const double *one, const double *two, const LABEL first, const LABEL second, const int M,
+FIXED double NAME(pair_product)(const double *one, const double *two, const LABEL first, const LABEL second, const int M,
                         const double *weights)
 {
     double product = (double)(first == second) - one[2 + second] - two[2 + first];
@@ -43,8 +43,8 @@ static void NAME(pulls)(const Span s, const LABEL *label, const double *table, c
     }
 }
 
-/* Add psi of each answer, with the sign of its task in each draw, to its worker; signs: tasks × draws, sums: workers × draws. */
-VECTORS static void NAME(turned)(const Span s, const LABEL *label, const double *psi, const int8_t *signs, double *sums, int64_t K)
+/* Add psi of each answer, times the sign of its task in each draw, to its worker; signs: tasks × draws, sums: workers × draws. */
+VECTORS static void NAME(signed_sums)(const Span s, const LABEL *label, const double *psi, const int8_t *signs, double *sums, int64_t K)
 {
     (void)label;
     for (int64_t t = 0; t < s.n_tasks; t++)
@@ -56,7 +56,7 @@ VECTORS static void NAME(turned)(const Span s, const LABEL *label, const double 
 }
 
 /* out_i += sum_j (a x_i x_j + b z_i·z_j) v_j over the tasks that i and j share, for K draws: rows of v and out are workers.
- * By pairs of answers, or of large tasks by sums for each class. */
+ * From pairs of answers or, for large tasks, from sums for each class. */
 VECTORS static void NAME(peers)(const Span s, const LABEL *label, const double *table, const double *weights, const double *v,
                                 double *out, int M, int64_t K, int even, double *scratch)
 {
@@ -73,7 +73,7 @@ VECTORS static void NAME(peers)(const Span s, const LABEL *label, const double *
                     const double *theirs = v + s.worker[b] * K;
                     double *restrict to_theirs = out + s.worker[b] * K;
                     const double c =
-                        omega * NAME(bond)(one, table + s.worker[b] * stride, label[a], label[b], M, weights);
+                        omega * NAME(pair_product)(one, table + s.worker[b] * stride, label[a], label[b], M, weights);
                     for (int64_t k = 0; k < K; k++) to_mine[k] += c * theirs[k];
                     for (int64_t k = 0; k < K; k++) to_theirs[k] += c * mine[k];
                 }
@@ -83,7 +83,7 @@ VECTORS static void NAME(peers)(const Span s, const LABEL *label, const double *
         memset(scratch, 0, (size_t)((M + 1) * K) * sizeof *scratch);
         for (int64_t a = from; a < to; a++) {
             const double *row = table + s.worker[a] * stride, *mine = v + s.worker[a] * K;
-            for (int c = 0; c <= M; c++) { /* the last is x */
+            for (int c = 0; c <= M; c++) { /* the last one is x */
                 const double z = c == M ? row[0] : (double)((int64_t)label[a] == c) - row[2 + c];
                 double *restrict sum = scratch + c * K;
                 for (int64_t k = 0; k < K; k++) sum[k] += z * mine[k];
@@ -102,7 +102,7 @@ VECTORS static void NAME(peers)(const Span s, const LABEL *label, const double *
 }
 
 /* The matrix of that product, workers × workers. */
-static void NAME(bonds)(const Span s, const LABEL *label, const double *table, const double *weights, double *matrix, int M,
+static void NAME(peer_pairs)(const Span s, const LABEL *label, const double *table, const double *weights, double *matrix, int M,
                         int even, int64_t n_workers)
 {
     const int64_t stride = M + 2;
@@ -118,7 +118,7 @@ static void NAME(bonds)(const Span s, const LABEL *label, const double *table, c
                     PREFETCH(matrix + j * n_workers + i);
                 }
             for (int64_t b = a + 1; b < to; b++) {
-                const double c = omega * NAME(bond)(one, table + s.worker[b] * stride, label[a], label[b], M, weights);
+                const double c = omega * NAME(pair_product)(one, table + s.worker[b] * stride, label[a], label[b], M, weights);
                 matrix[s.worker[a] * n_workers + s.worker[b]] += c;
                 matrix[s.worker[b] * n_workers + s.worker[a]] += c;
             }

@@ -2,9 +2,9 @@
  * the same in numpy, with the formulas. `n` is the number of rows and M that of columns.
  */
 
-#define TILE 256 /* that are worked on at once: their columns lie in the first cache */
+#define TILE 256 /* rows that are handled at once: their columns fit in the first-level cache */
 
-/* softmax of each row times its factor; out may be the scores themselves. */
+/* softmax of each row times its factor; `out` may be `scores`. */
 VECTORS static void softmax_rows(const double *scores, const double *factor, double *out, int64_t n, int64_t M)
 {
     const double least_of_exp = least_exponent;
@@ -75,7 +75,7 @@ VECTORS static void calibrate_rows(const double *posterior, const double *shares
     }
 }
 
-/* The first class of the best score, and whether another is within `tie` of it; of probabilities, by their logarithms. */
+/* The first class with the best score, and whether another is within `tie` of it; probabilities by their logarithms. */
 static void lead_rows(const double *values, int64_t *label, uint8_t *tied, const double *numbers, int64_t n, int64_t M,
                       int is_probability)
 {
@@ -110,7 +110,7 @@ static void chosen_rows(const double *posterior, const int64_t *label, double *c
 {
     for (int64_t t = 0; t < n; t++) {
         const double *q = posterior + t * M;
-        const int64_t chosen = label[t] >= 0 && label[t] < M ? label[t] : M - 1; /* without a label, any: it is not stated */
+        const int64_t chosen = label[t] >= 0 && label[t] < M ? label[t] : M - 1; /* any class without a label: it is not shown */
         double other = 0.0;
         for (int64_t c = 0; c < M; c++) other = c != chosen && q[c] > other ? q[c] : other;
         confidence[t] = q[chosen];
@@ -173,7 +173,7 @@ VECTORS static void log_matrices(const double *counts, const double *pooled, con
     for (int64_t k = 0; k < n * M * M; k++) out[k] = log_of(out[k]);
 }
 
-/* As the KERNELs, for tables: arrays, then numbers, of which the first two are the rows and the columns. */
+/* Like KERNEL, for tables: arrays, then numbers, the first two of which are the numbers of rows and columns. */
 #define TABLE(name, arrays, numbers, room, work)                               \
     static PyObject *py_##name(PyObject *self, PyObject *args)                 \
     {                                                                          \

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 from quorate.blocks import kernels, numpy_kernels
 
-FLOOR = float(np.finfo(np.float64).tiny)  # the least probability: the smallest number whose logarithm is exact
+FLOOR = float(np.finfo(np.float64).tiny)  # the lowest probability: the smallest normal number
 TIE_TOLERANCE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
 
 
@@ -70,11 +70,11 @@ def averaged_powers(
 
 
 def leading(values: FloatArray, *, is_probability: bool = False) -> tuple[IntArray, BoolArray]:
-    """Return the first class of the best score of each row, and whether another class has it, too.
+    """Return the first class with the best score of each row, and whether another class has the same score.
 
     Args:
         values: scores, or probabilities, which are compared by their logarithms.
-        is_probability: which of the two they are.
+        is_probability: whether they are probabilities.
 
     >>> [result.tolist() for result in leading(np.array([[1.0, 2.0, 2.0], [3.0, 2.0, 2.0]]))]
     [[1, 0], [True, False]]

@@ -14,12 +14,12 @@ from quorate.blocks.kernels import joined_workers
 from quorate.blocks.memory import answers_in, memory_blocks, symbols_in
 from quorate.blocks.numpy_kernels import unite
 
-TIE_BREAK = 1e-6  # votes by which the other workers of a task decide an even split within a group
+TIE_BREAK = 1e-6  # weight of the votes of all workers of a task, which decide ties within a group
 T = TypeVar("T")
 
 
 class Change(ABC):
-    """A change of any block. It is sent to where the blocks are, so it must be possible to pickle it."""
+    """A change of any block. It is sent to the process that has the blocks, so it must be picklable."""
 
     keeps_symbols: ClassVar[bool] = True  # whether the changed answers have the symbols of the blocks
 
@@ -252,13 +252,13 @@ class TransformedBlocks:
         )
 
     def gold_tasks(self) -> Block:
-        """Return the tasks with gold that the change leaves, in memory."""
+        """Return the tasks that have gold after the change, in memory."""
         changed = self.change(self.blocks.gold_tasks())
         kept = changed.only(changed.is_known)
         return kept if kept.gold is not None else replace(kept, gold=np.zeros(0, np.int32))
 
     def joined(self, is_kept: BoolArray | None = None) -> IntArray:
-        """Return a root for each worker and its other copy, joined by the tasks that kept workers share."""
+        """Return the roots of `Blocks.joined` after the change."""
         all_nodes = np.arange(2 * self.n_workers, dtype=np.int32)
         parent = all_nodes.copy()
         for roots_of_block in self.map(_joined_in, self.n_workers, is_kept):

@@ -1,19 +1,20 @@
 /* exp and log without branches, so that the compiler computes several at a time; within 1e-15, relative, of the C library.
  *
  * exp(x) = 2^k exp(r) with |r| <= log(2)/2, by the Taylor polynomial of degree 13, whose remainder is below 1e-17. The
- * result is subnormal below -708.4 and 0 below -745.2; x is at most 708. log(x) = k log(2) + log(m) with m between sqrt(1/2) and sqrt(2), by
- * the series in s = (m-1)/(m+1) with the coefficients of Sun's fdlibm; x is a positive normal number.
+ * result is subnormal below -708.4 and 0 below -745.2; x is at most 708. log(x) = k log(2) + log(m) with m between
+ * sqrt(1/2) and sqrt(2), by the series in s = (m-1)/(m+1) with the coefficients of Sun's fdlibm; x is a positive normal
+ * number.
  */
 
-/* Volatile, and read before a loop: the compiler would branch to the constant result otherwise, instead of vectorising. */
+/* Volatile, and read before a loop: otherwise the compiler branches to the constant result instead of vectorising. */
 static volatile double least_exponent = -746.0;
 
 static inline double exp_of(double x, double least)
 {
     const double shifter = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to a whole number, in the low bits */
-    const double low = x < least ? least : x; /* of which exp is 0 */
-    /* 2^k may be too small for a normal number: 2^(k + 64) is not. As an integer, for a choice between two results would be
-     * a branch, with which the compiler does not vectorise. */
+    const double low = x < least ? least : x; /* exp(least) is 0 */
+    /* 2^k may be too small for a normal number: 2^(k + 64) is not. It is an integer, because a choice between two results
+     * would be a branch, which prevents vectorisation. */
     const uint64_t raised = low < -600.0 ? 64 : 0;
     const double shifted = low * 1.4426950408889634 + shifter, k = shifted - shifter;
     const double r = (low - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;

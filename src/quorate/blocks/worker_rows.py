@@ -1,7 +1,7 @@
 """Tables of workers × answers × classes that are not stored in full: for large crowds, and for what Spark sends.
 
-A row of such a table is that of a worker and an answer. A crowd of many workers or classes observes few rows, and one
-of Spark's partitions still fewer. A pass reads and adds to the rows that its tasks observe, so it needs no others.
+A row belongs to a worker and an answer class. In a crowd of many workers or classes few rows are observed, and in a
+partition of Spark still fewer. A pass reads and changes only the rows that its tasks observe.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from quorate.arrays import FloatArray, IntArray, runs
 if TYPE_CHECKING:
     from quorate.blocks.block import Block
 
-ROW_BYTES = 4  # of the number of a row, besides its values
+ROW_BYTES = 4  # for the number of a row, in addition to its values
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class ObservedRows:
         return values
 
     def renamed(self, order: IntArray) -> "ObservedRows":
-        """Return the table with class c, of answers and of tasks, renamed ``order[c]``."""
+        """Return the table with class c renamed ``order[c]``, both of answers and of tasks."""
         m = self.shape[-1]
         row = self.row // m * m + order[self.row % m]
         ascending = np.argsort(row)
@@ -93,7 +93,7 @@ def rows_at(table: WorkerRows, row: IntArray) -> FloatArray:
 
 
 def dense(table: WorkerRows) -> FloatArray:
-    """Return a table in full.
+    """Return a table as a full array.
 
     >>> dense(OwnClassRows(np.array([[3.0, 4.0]]))).tolist()
     [[[3.0, 0.0], [0.0, 4.0]]]
@@ -111,7 +111,7 @@ def dense(table: WorkerRows) -> FloatArray:
 
 
 def parts(table: FloatArray | ObservedRows) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield a table for some workers at a time, in full; one that is stored in full is one part.
+    """Yield slices of workers and their part of a table as a full array; a full table is yielded as one part.
 
     >>> [(workers.stop, part.tolist()) for workers, part in parts(np.ones((1, 1, 1)))]
     [(1, [[[1.0]]])]
@@ -130,7 +130,7 @@ def parts(table: FloatArray | ObservedRows) -> Iterator[tuple[slice, FloatArray]
 def map_parts(
     function: Callable[[FloatArray, slice], FloatArray], table: FloatArray | ObservedRows
 ) -> FloatArray | ObservedRows:
-    """Apply a function of a full table and its workers to some workers at a time, and keep the rows that are stored.
+    """Apply a function of a full table and its workers to some workers at a time; return the rows that are stored.
 
     >>> map_parts(lambda part, workers: part + 1, ObservedRows(np.array([1]), np.array([[3.0]]), (1, 2, 1))).values
     array([[4.]])
@@ -160,7 +160,7 @@ def distance(one: FloatArray | ObservedRows, other: FloatArray | ObservedRows) -
 
 
 def is_smaller(n_observed: int, shape: Sequence[int]) -> bool:
-    """Return whether a table takes fewer bytes if only so many rows of it are stored.
+    """Return whether a table takes fewer bytes if only `n_observed` of its rows are stored.
 
     >>> is_smaller(80, (25, 4, 4)), is_smaller(90, (25, 4, 4))
     (True, False)
@@ -210,14 +210,14 @@ class RowNumbers:
 def observed_rows(
     blocks: "Iterable[Block]", shape: Sequence[int], *, always: bool = False
 ) -> "RowNumbers | Iterable[Block]":
-    """Number the rows that some blocks observe, if they are so few that it pays; otherwise return the blocks.
+    """Number the rows that some blocks observe, if that takes fewer bytes; otherwise return the blocks.
 
-    Blocks are only held together while they have fewer answers than the table has rows.
+    All blocks are in memory together only while they have fewer answers than the table has rows.
 
     Args:
         blocks: blocks of tasks.
-        shape: of the table, workers × answers × classes.
-        always: number them even if their table takes more bytes; not if there are as many answers as rows.
+        shape: shape of the table, workers × answers × classes.
+        always: number the rows even if their table takes more bytes, but not if there are as many answers as rows.
 
     >>> from quorate.blocks.block import Block
     >>> block = Block(np.array([0, 1]), np.array([7]), np.array([1]), n_workers=9, n_classes=2)
@@ -254,14 +254,14 @@ def observed_rows(
 
 
 def _chained(listed: "list[Block]", rest: "Iterator[Block]") -> "Iterator[Block]":
-    """Yield the listed blocks, which are not kept on the way, and the rest."""
+    """Yield the listed blocks, which are removed from the list, and then the rest."""
     while listed:
         yield listed.pop(0)
     yield from rest
 
 
 def slices_of(table: Any, n: int) -> list[Any]:
-    """Cut an array, or a table of observed rows, into so many runs of rows.
+    """Return an array, or a table of observed rows, in n slices of consecutive rows.
 
     >>> [part.tolist() for part in slices_of(np.arange(3), 2)]
     [[0, 1], [2]]
@@ -287,7 +287,7 @@ def slices_of(table: Any, n: int) -> list[Any]:
 
 
 def joined_slices(slices: Sequence[Any], shape: Sequence[int]) -> Any:
-    """Put the slices of an array or table together again.
+    """Return the array or table whose slices these are; the inverse of `slices_of`.
 
     >>> joined_slices(slices_of(np.arange(4).reshape(2, 2), 3), (2, 2)).tolist()
     [[0, 1], [2, 3]]

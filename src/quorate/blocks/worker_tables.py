@@ -1,6 +1,6 @@
 """Tables of workers × answers × classes: the M-step of confusion matrices, in C (`tables.h`) or in numpy.
 
-In numpy, some workers are worked on at a time, so that no further table of that size is made.
+numpy handles some workers at a time, so that no second table of that size is made.
 """
 
 import numpy as np
@@ -10,10 +10,10 @@ from quorate.blocks import kernels
 
 
 def matrix_moments(counts: FloatArray, pooled: FloatArray, min_column: float) -> tuple[float, float]:
-    """Return the excess similarity of two answers of one worker to one class over the pooled matrix, and its largest.
+    """Return how much more often two answers of one worker to one class agree than by pooling, and the maximum.
 
-    With n the answers in a column of a worker, both are sums over the columns of more than ``min_column`` of 1/(n - 1)
-    times sum K² - n - n(n-1) sum P², and n(n-1) (1 - sum P²).
+    With n the expected answers in a column of a worker, both are sums over the columns with n above ``min_column``: of
+    1/(n - 1) times sum K² - n - n(n-1) sum P², and of 1/(n - 1) times n(n-1) (1 - sum P²).
 
     Args:
         counts: K, expected answers; workers × answers × classes.
@@ -43,7 +43,7 @@ def matrix_moments(counts: FloatArray, pooled: FloatArray, min_column: float) ->
 
 
 def scaled_matrices(pooled: FloatArray, scale: FloatArray) -> FloatArray:
-    """Scale the errors of a matrix, whose columns sum to one, by a factor of each worker; workers × answers × classes.
+    """Return a matrix with its errors scaled by a factor per worker, (workers, answers, classes); columns sum to one.
 
     >>> scaled_matrices(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([2.0])).tolist()
     [[[0.5, 0.5], [0.5, 0.5]]]
@@ -58,14 +58,14 @@ def scaled_matrices(pooled: FloatArray, scale: FloatArray) -> FloatArray:
 def log_matrices(
     counts: FloatArray, pooled: FloatArray, scale: FloatArray, concentration: float, floor: float
 ) -> FloatArray:
-    """Return log theta: the counts and ``concentration`` answers by the scaled pooled matrix, normalised by column.
+    """Return log theta: counts plus ``concentration`` times the scaled pooled matrix, normalised by column.
 
     Args:
         counts: expected answers, workers × answers × classes.
         pooled: answers × classes.
         scale: factor of the errors of each worker.
         concentration: pseudo-answers of each column, positive.
-        floor: least probability.
+        floor: lowest probability.
 
     >>> log_theta = log_matrices(np.zeros((1, 2, 2)), np.array([[0.75, 0.25], [0.25, 0.75]]), np.ones(1), 3.0, 1e-300)
     >>> np.exp(log_theta).round(9).tolist()

@@ -15,7 +15,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, runs
-from quorate.blocks.numpy_kernels import SPARSE
+from quorate.blocks.numpy_kernels import MAX_CELLS_PER_ANSWER
 from quorate.blocks.sampling import sample_for_tests
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, named, quoted
 from quorate.progress import report
@@ -111,7 +111,7 @@ class _Model:
         m = self.n_classes
         n = len(labels)
         row = (np.arange(n)[:, None] * n_tasks + task).ravel()
-        is_sparse = n_tasks * m > SPARSE * len(task)
+        is_sparse = n_tasks * m > MAX_CELLS_PER_ANSWER * len(task)
         sums = _cell_sums(row * m + labels.ravel()) if is_sparse else _table_sums(labels.ravel() * (n * n_tasks) + row)
         log_chances: FloatArray = np.full((len(self.right), n * n_tasks), -np.log(m))
         for k, (right, wrong) in enumerate(zip(self.right, self.wrong, strict=True)):

@@ -33,17 +33,17 @@ class ConstructorParameters:
     KOS(n_iter=5, random_state=3)
     """
 
-    own_parameters: ClassVar[tuple[str, ...]] = ()  # that the constructor takes, and keeps as attributes
+    own_parameters: ClassVar[tuple[str, ...]] = ()  # parameters of the constructor, kept as attributes
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._parameters().items())})"
 
     def _parameters(self) -> dict[str, Any]:
-        """Return what the constructor took, by the names it takes."""
+        """Return the arguments of the constructor by name."""
         return {name: getattr(self, name) for name in self.own_parameters}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; ``deep`` adds those of parameters that have some, as ``outer__inner``."""
+        """Return the parameters by name; ``deep`` adds those of nested estimators, as ``outer__inner``."""
         parameters = self._parameters()
         if not deep:
             return parameters
@@ -56,7 +56,7 @@ class ConstructorParameters:
         return {**parameters, **inner}
 
     def set_params(self, **changed: Any) -> Self:
-        """Change some parameters; what was fitted stays until the next `fit`.
+        """Change some parameters; fitted attributes stay until the next `fit`.
 
         Raises:
             OptionError: there is no such parameter.
@@ -68,7 +68,7 @@ class ConstructorParameters:
                 parameters[outer].set_params(**{inner: value})
             else:
                 parameters = self._with(parameters, name, value)
-        self.__init__(**parameters)  # type: ignore[misc]  # the constructor checks, and does nothing else
+        self.__init__(**parameters)  # type: ignore[misc]  # the constructor only checks and stores
         return self
 
     def _with(self, parameters: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class ConstructorParameters:
 
 
 COLUMNS = dict.fromkeys(ROLES, "Rename the columns to task, worker and label")
-# crowd-kit's words for options that Quorate's methods have under another name.
+# Names of crowd-kit for options that have other names in Quorate's methods.
 RENAMED = {
     "n_iter": ("max_iterations", "iterations"),
     "tol": ("tolerance",),
@@ -96,19 +96,18 @@ class Estimator(ConstructorParameters):
 
     Args:
         on_conflict: when a worker gave one task two different labels: ``error``, ``first``, ``last`` or ``drop``.
-        skip_missing: leave out rows with a missing field instead of refusing.
-        options: for the method, e.g. ``n_iter``, ``tol``, ``random_state``; see `quorate.methods.registry.METHODS`.
+        skip_missing: leave out rows with a missing field instead of raising an error.
+        options: of the method, e.g. ``n_iter``, ``tol``, ``random_state``; see `quorate.methods.registry.METHODS`.
 
     Raises:
         OptionError: the method has no such option.
     """
 
     method: ClassVar[str]
-    as_they_appear: ClassVar[
-        tuple[str, ...]
-    ] = ()  # "task", "worker": in the order of the data; else sorted, as crowd-kit
-    scale: ClassVar[str] = "skill"  # what `skills_` holds: skill, accuracy or weight, whichever crowd-kit's class has
-    own_parameters: ClassVar[tuple[str, ...]] = ()  # besides `on_conflict`, `skip_missing` and those of the method
+    # "task" and "worker" are in the order of the data if they are listed here, else sorted, as in crowd-kit.
+    as_they_appear: ClassVar[tuple[str, ...]] = ()
+    scale: ClassVar[str] = "skill"  # values of `skills_`: skill, accuracy or weight, as in crowd-kit's class
+    own_parameters: ClassVar[tuple[str, ...]] = ()  # in addition to `on_conflict`, `skip_missing` and the options
     labels_: Any  # Series "agg_label", by task
     probas_: Any  # DataFrame, tasks × labels
     skills_: Any  # Series "skill", by worker, on the scale of the class; NaN where not determined
@@ -127,14 +126,14 @@ class Estimator(ConstructorParameters):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
 
     def __getattr__(self, name: str) -> Any:
-        """Return an option, as crowd-kit's classes and scikit-learn's have them: `DawidSkene().n_iter`."""
-        options = self.__dict__.get("options", {})  # not there yet while a copy is made
+        """Return an option as an attribute, as in crowd-kit and scikit-learn: `DawidSkene().n_iter`."""
+        options = self.__dict__.get("options", {})  # missing while a copy is made
         if name in options:
             return options[name]
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{_unfitted(self, name)}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an option, checked as when it was made; anything else as usual."""
+        """Set an option, with the checks of the constructor; other attributes as usual."""
         if name in self.__dict__.get("options", {}):
             self.set_params(**{name: value})
         else:
@@ -145,7 +144,7 @@ class Estimator(ConstructorParameters):
         return super()._parameters() | rows | self.options
 
     def _with(self, parameters: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
-        """Put an option in the place of the same one under its other name."""
+        """Replace an option, also if it is stored under its other name."""
         meant = next(iter(_translate(self.method, {name: value}, check=False)))
         same_option = {
             option
@@ -186,7 +185,7 @@ class Estimator(ConstructorParameters):
         return self.fit(data, *more, **named).probas_
 
     def _read(self, data: Source) -> Answers:
-        table = read_table(data, COLUMNS, fixed=True)  # the columns have crowd-kit's names, and no option names others
+        table = read_table(data, COLUMNS, fixed=True)  # the columns must have crowd-kit's names
         self._appearance = {what: encode(table.column(what), what)[1] for what in ("task", "worker")}
         return read_rows(table, ReadOptions(on_conflict=self.on_conflict, skip_missing=self.skip_missing))
 
@@ -209,7 +208,7 @@ class Estimator(ConstructorParameters):
         tasks = index_of(answers.task_names, data, "task")
         classes = index_of(answers.classes, data, "label")
         chosen = classes.take(task_vote.label)
-        if (task_vote.label < 0).any():  # of tasks that nobody answered
+        if (task_vote.label < 0).any():  # tasks without answers
             chosen = pd.Series(chosen).where(task_vote.label >= 0).to_numpy()
         labels = pd.Series(chosen, index=tasks, name="agg_label")
         probas = pd.DataFrame(task_vote.posterior, index=tasks, columns=classes).sort_index(axis=1)
@@ -219,21 +218,21 @@ class Estimator(ConstructorParameters):
         return named.iloc[self._by_appearance(names, what)] if what in self.as_they_appear else named.sort_index()
 
     def _by_appearance(self, names: pa.Array, what: str) -> IntArray:
-        """Return the positions of tasks or workers in the order in which the data that were read last have them."""
+        """Return the positions of tasks or workers in the order of their first appearance in the data read last."""
         return np.argsort(positions(names, self._appearance[what]))
 
 
 class Voter(Estimator):
-    """An estimator whose result is a weighted vote, so that other tasks of the same workers can be voted on."""
+    """An estimator whose result is a weighted vote, which can also label other tasks of the same workers."""
 
     @check_arguments
     def predict(self, data: Source) -> Any:
-        """Vote on tasks, those fitted or others, with the weights found; return a Series like `labels_`."""
+        """Label tasks, fitted or new, by a vote with the fitted weights; return a Series like `labels_`."""
         return self._vote(data)[0]
 
     @check_arguments
     def predict_proba(self, data: Source) -> Any:
-        """Vote in the same way; return a DataFrame like `probas_`."""
+        """Vote as `predict` does; return a DataFrame like `probas_`."""
         return self._vote(data)[1]
 
     def _vote(self, data: Source) -> tuple[Any, Any]:
@@ -244,7 +243,7 @@ class Voter(Estimator):
 
 
 def _unfitted(made: Estimator, name: str) -> str:
-    """Hint that an attribute ending in an underscore, which the class declares, exists after `fit`."""
+    """Return a hint that an attribute exists only after `fit`; empty for other attributes."""
     kind = type(made)
     is_declared = hasattr(kind, name) or any(name in getattr(base, "__annotations__", {}) for base in kind.__mro__)
     return " yet; call fit first" if is_declared and name.endswith("_") and "result_" not in made.__dict__ else ""
@@ -264,7 +263,7 @@ def load_pandas() -> Any:
 
 
 def _translate(method: str, options: Mapping[str, Any], *, check: bool = True) -> dict[str, Any]:
-    """Give the options the names that the method has for them; a seed of None is the first."""
+    """Return the options with the names of the method; a seed of None becomes 0."""
     run = METHODS[method].load()
     known = option_names(run, dict(options))
     named = {
@@ -284,7 +283,7 @@ def _translate(method: str, options: Mapping[str, Any], *, check: bool = True) -
 
 
 def gold_of(true_labels: Any) -> Any:
-    """Return known labels, a Series by task, as the methods take them.
+    """Return known labels, a Series by task, in the form that the methods take.
 
     >>> gold_of(load_pandas().Series({7: "cat"}))
     {'task': [7], 'label': ['cat']}
@@ -297,7 +296,7 @@ def gold_of(true_labels: Any) -> Any:
 
 
 def index_of(names: pa.Array, data: Source, column: str) -> Any:
-    """Make an index of names, of the type that they had in the data frame.
+    """Return an index of names, with the type of the column in the data frame.
 
     >>> index_of(pa.array(["a"]), None, "worker").tolist()
     ['a']
@@ -311,10 +310,10 @@ def index_of(names: pa.Array, data: Source, column: str) -> Any:
 
 
 def mapping_of(name: str, values: Any) -> dict[Any, float]:
-    """Return numbers by name, of a Series or a mapping.
+    """Return a Series or a mapping of numbers as a dictionary.
 
     Raises:
-        ArgumentError: it is neither, or holds something else than numbers.
+        ArgumentError: it is neither, or has values that are not numbers.
 
     >>> mapping_of("skills", {"ann": 0.5})
     {'ann': 0.5}
@@ -328,10 +327,10 @@ def mapping_of(name: str, values: Any) -> dict[Any, float]:
 
 
 def by_worker(answers: Answers, values: Mapping[Any, float], what: str, default: float | None = None) -> FloatArray:
-    """Return a value for each worker of the answers; refuse unknown workers where there is no value for them.
+    """Return the value of each worker of the answers; `default` for workers without one.
 
     Raises:
-        InputError: there are unknown workers.
+        InputError: a worker has no value, and there is no default.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
@@ -344,10 +343,10 @@ def by_worker(answers: Answers, values: Mapping[Any, float], what: str, default:
 def by_name(
     names: pa.Array, values: Mapping[Any, float], lacking: str, default: float | None = None, remedy: str = "Add them"
 ) -> FloatArray:
-    """Return a value for each name; refuse names where there is no value for them.
+    """Return the value of each name; `default` for names without one.
 
     Raises:
-        InputError: there are such names.
+        InputError: a name has no value, and there is no default.
 
     >>> by_name(pa.array(["x", "y"]), {"y": 0.5, "x": 0.25}, "classes have no share").tolist()
     [0.25, 0.5]
@@ -360,7 +359,7 @@ def by_name(
 
 
 def confusion_frame(result: Result, matrices: FloatArray) -> Any:
-    """Show confusion matrices (workers × answers × classes) as crowd-kit does: rows (worker, label), columns classes.
+    """Return confusion matrices (workers × answers × classes) as a frame like crowd-kit's: rows (worker, label).
 
     >>> from quorate.methods.aggregate import majority_vote
     >>> result = majority_vote({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})

@@ -22,22 +22,22 @@ from quorate.models.one_coin import fit_one_coin_em
 from quorate.result import Result
 
 STRATEGIES = ("assign", "addition")
-LEAST = 1e-10  # of an entry of the first matrices, as in crowd-kit: nothing is impossible because it was not yet seen
+MIN_START_ENTRY = 1e-10  # of the first matrices, as in crowd-kit: an unseen answer must not have probability zero
 
 
 def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, strategy: str | None) -> FloatArray:
-    """Return the confusion matrices that EM starts from; workers × answers × classes.
+    """Return the confusion matrices from which EM starts, (workers, answers, classes).
 
     Args:
         answers: who answered what.
         gold: the known class of each task, -1 where unknown.
         initial_error: a frame with a row for each worker and answer (its index has the names worker and label) and a
             column for each true class: probabilities, or counts of answers.
-        strategy: ``assign`` takes the frame for the matrices; ``addition`` adds it to the counts that the vote gives.
+        strategy: ``assign`` starts from the frame; ``addition`` adds it to the counts of the vote.
 
     Raises:
-        OptionError: there is no strategy, so that the use of the frame is unknown.
-        InputError: the frame lacks a worker or a class, or has numbers that mean nothing.
+        OptionError: no strategy is given.
+        InputError: the frame lacks a worker or a class, or has invalid numbers.
 
     >>> import pandas, quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "ann"], "label": ["x", "x"]}, classes=["x", "y"])
@@ -55,11 +55,11 @@ def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, 
         counts = counts + dense(blocks_of(answers, gold).sum(counts_by_posterior, vote_shares)[0])
     else:
         _check_sums(answers, counts)
-    return normalise_columns(np.maximum(counts, LEAST))
+    return normalise_columns(np.maximum(counts, MIN_START_ENTRY))
 
 
 def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
-    """Lay the frame out by codes; what it does not have counts nothing, where it need not be complete."""
+    """Return the frame as an array by codes; missing entries are zero, if the frame need not be complete."""
     names = list(getattr(getattr(frame, "index", None), "names", []))
     if names != ["worker", "label"]:
         raise InputError(f"the index of initial_error must be worker and label, not {listing(names) or 'none'}")
@@ -88,7 +88,7 @@ def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
 
 
 def _check_sums(answers: Answers, counts: FloatArray) -> None:
-    """Refuse probabilities that do not sum to one over the answers of a worker; counts may sum to anything."""
+    """Check that probabilities sum to one over the answers of a worker; counts may have any sum."""
     sums = counts.sum(axis=1)
     wrong = np.flatnonzero((np.abs(sums - 1) > 1e-6).any(axis=1))
     if len(wrong) and (counts <= 1).all():
@@ -99,11 +99,11 @@ def _check_sums(answers: Answers, counts: FloatArray) -> None:
 
 
 class _ByExpectation(Estimator):
-    """What the two classes of Dawid and Skene share: crowd-kit's defaults, which estimate the share of each class."""
+    """Base of the two classes of Dawid and Skene; by crowd-kit's defaults the frequency of classes is estimated."""
 
     as_they_appear = ("task", "worker")
     own_parameters = ("initial_error_strategy",)
-    loss_history_: list[float]  # the log-likelihood after each step, an answer
+    loss_history_: list[float]  # the log-likelihood per answer after each step
 
     @check_arguments
     def __init__(
@@ -116,7 +116,7 @@ class _ByExpectation(Estimator):
 
     @property
     def priors_(self) -> Any:
-        """The share of each class, a Series by label."""
+        """The frequency of each class, a Series by label."""
         return self.probas_.mean().rename("prior")
 
     @property
@@ -132,10 +132,10 @@ class DawidSkene(_ByExpectation):
     """EM with one confusion matrix per worker; with crowd-kit's defaults, which are not those of `quorate.aggregate`.
 
     Args:
-        n_iter: steps at the most.
+        n_iter: maximum number of steps.
         tol: stop when the posterior changes by less.
         initial_error_strategy: what `fit` does with ``initial_error``: ``assign``, to start from it, or ``addition``,
-            to add it to the counts that the vote gives.
+            to add it to the counts of the vote.
         options: see `Estimator`.
     """
 
@@ -151,7 +151,7 @@ class DawidSkene(_ByExpectation):
             initial_error: matrices to start from, in the shape of `errors_`: rows worker and label, columns classes.
 
         Raises:
-            OptionError: there is an initial_error, and no strategy for its use.
+            OptionError: there is an initial_error, but no strategy for its use.
             InputError: the data or the initial_error cannot be used.
         """
         self._initial_error = initial_error
@@ -187,7 +187,7 @@ class OneCoinDawidSkene(_ByExpectation):
         """Aggregate the answers; see `Estimator.fit`.
 
         Raises:
-            OptionError: there is an initial_error, which has matrices where this model has one number per worker.
+            OptionError: there is an initial_error; this model has no matrices.
         """
         if initial_error is not None:
             raise OptionError("initial_error is for DawidSkene; OneCoinDawidSkene has no matrices. Leave it out")
@@ -211,14 +211,14 @@ class GLAD(Estimator):
     """EM over the ability of workers and the ease of tasks; with crowd-kit's defaults.
 
     Args:
-        n_iter: steps at the most.
-        tol: stop when the log-posterior gains less, an answer.
-        silent: nothing is printed either way.
-        labels_priors: the share of each class, a Series by label; alike by default.
-        alphas_priors_mean: of each worker's ability beforehand, a Series by worker; 1 by default.
-        betas_priors_mean: of each task's log-ease beforehand, a Series by task; 1 by default.
-        m_step_max_iter: without effect: a step of EM has one Newton step for each ability and ease, and no loop.
-        m_step_tol: without effect, for the same reason.
+        n_iter: maximum number of steps.
+        tol: stop when the log-posterior per answer increases by less.
+        silent: without effect: nothing is printed.
+        labels_priors: prior probability of each class, a Series by label; uniform by default.
+        alphas_priors_mean: prior mean of each worker's ability, a Series by worker; 1 by default.
+        betas_priors_mean: prior mean of each task's log-ease, a Series by task; 1 by default.
+        m_step_max_iter: without effect: a step of EM has one Newton step for each ability and ease.
+        m_step_tol: without effect, like m_step_max_iter.
         options: see `Estimator`.
     """
 
@@ -234,7 +234,7 @@ class GLAD(Estimator):
     )
     alphas_: Any  # Series "alpha", by worker: ability
     betas_: Any  # Series "beta", by task: the logarithm of ease
-    loss_history_: list[float]  # the log-posterior after each step, an answer
+    loss_history_: list[float]  # the log-posterior per answer after each step
 
     @check_arguments
     def __init__(
@@ -259,10 +259,10 @@ class GLAD(Estimator):
 
     @property
     def priors_(self) -> Any:
-        """The share of each class beforehand, a Series by label: `labels_priors`, or all alike."""
+        """The prior probability of each class, a Series by label: `labels_priors`, or uniform."""
         labels = self.probas_.columns
-        alike = load_pandas().Series(1 / max(len(labels), 1), index=labels)
-        return alike if self.labels_priors is None else self.labels_priors
+        uniform = load_pandas().Series(1 / max(len(labels), 1), index=labels)
+        return uniform if self.labels_priors is None else self.labels_priors
 
     def _run(self, answers: Answers, gold: Source) -> Result:
         known = known_classes(gold, answers)
@@ -279,18 +279,18 @@ class GLAD(Estimator):
                 means[name] = by_name(ids, mapping_of(parameter, values), f"{what} are not in {parameter}")
         fit = fit_glad(answers, known, GladPriors.of(answers, **means), **options)
         self.loss_history_ = [log_posterior / max(answers.n_answers, 1) for log_posterior in fit.log_posteriors]
-        self._found = fit.ability, fit.ease
+        self._fitted_parameters = fit.ability, fit.ease
         return glad_result(answers, fit, known)
 
     def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
         pd = load_pandas()
         answers = result.answers
-        ability, ease = self._found
+        ability, ease = self._fitted_parameters
         alphas = pd.Series(ability, index=index_of(answers.worker_names, data, "worker"), name="alpha")
         betas = pd.Series(ease, index=index_of(answers.task_names, data, "task"), name="beta")
         self.alphas_ = alphas.iloc[self._by_appearance(answers.worker_names, "worker")]
         self.betas_ = betas.iloc[self._by_appearance(answers.task_names, "task")]
-        del self._found
+        del self._fitted_parameters
         return super()._keep(result, data, accuracies)
 
 
@@ -298,15 +298,15 @@ class MACE(Estimator):
     """Workers who know the answer or guess by their response bias, from several starts; with crowd-kit's defaults.
 
     Args:
-        n_restarts: from how many random starts; crowd-kit starts all of them from the same numbers.
-        n_iter: steps from each.
+        n_restarts: number of random starts; in crowd-kit all starts have the same numbers.
+        n_iter: number of steps from each start.
         method: ``vb``, variational inference, or ``em``.
-        smoothing: without effect, as in crowd-kit, whose EM counts 0.01 answers, spread over the classes.
-        default_noise: how far the starts are spread.
+        smoothing: without effect, as in crowd-kit, whose EM adds 0.01 answers, divided among the classes.
+        default_noise: how much the starts differ.
         alpha: pseudo-count of guessed answers of each worker, with ``vb``.
-        beta: answers by knowledge, likewise.
-        random_state: the same one gives the same result.
-        verbose: nothing is printed either way.
+        beta: pseudo-count of known answers of each worker, with ``vb``.
+        random_state: seed of the starts.
+        verbose: without effect: nothing is printed.
         options: see `Estimator`.
     """
 

@@ -11,13 +11,13 @@ from quorate.io.dataframes import Source, check_columns, names_of
 
 
 class BinaryRelevance(ConstructorParameters):
-    """Ask of every label whether it applies; answers are lists of labels, and so are the labels of a task.
+    """Several labels per task by one yes/no question per label; an answer is a list of labels, and so is a result.
 
     After `fit`, `labels_` is a Series of lists by task, `probas_` a frame of tasks × labels with the probability that
-    the label applies, and `aggregators_` has what was fitted for each label.
+    the label applies, and `aggregators_` the fitted aggregator of each label.
 
     Args:
-        base_aggregator: any class here, made as wanted; a new one of the same parameters is fitted for each label.
+        base_aggregator: an instance of another estimator; a new one with the same parameters is fitted for each label.
 
     >>> import pandas
     >>> label_lists = [["cat"], ["cat", "dog"], ["cat"], [], ["dog"], ["dog"]]
@@ -48,10 +48,10 @@ class BinaryRelevance(ConstructorParameters):
         """Aggregate the answers.
 
         Args:
-            data: a DataFrame, or what makes one, with the columns task, worker and label; a label is a list of labels.
+            data: a DataFrame, or data for one, with the columns task, worker and label; a label is a list of labels.
 
         Raises:
-            InputError: a label is no list, or what the base aggregator refuses.
+            InputError: a label is not a list, or the base aggregator cannot use the data.
         """
         pd = load_pandas()
         check_columns(names_of(data) or (), COLUMNS, "the table")
@@ -79,7 +79,7 @@ class BinaryRelevance(ConstructorParameters):
 
 
 def _lists(labels: Sequence[Any]) -> list[Any]:
-    """Refuse what is no list, by its row: a text would be taken for a list of its letters."""
+    """Return the labels as sets; raise an error with the rows that have no list, because text is a list of letters."""
     wrong = [
         row for row, label in enumerate(labels) if isinstance(label, str | bytes) or not hasattr(label, "__iter__")
     ]
@@ -99,4 +99,4 @@ def _in_order(labels: set[Any]) -> list[Any]:
 
 
 def _yes(probas: Any) -> Any:
-    return probas[1] if 1 in probas else probas[0] * 0.0  # nobody gave it; every label was given by somebody
+    return probas[1] if 1 in probas else probas[0] * 0.0  # no yes among the answers, only no

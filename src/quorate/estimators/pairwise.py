@@ -69,7 +69,7 @@ class NoisyBradleyTerry(BradleyTerry):
     """Strengths with the skill and the left bias of each worker; skills may be negative.
 
     The data have the columns worker, left, right and label. `scores_` as in `BradleyTerry`; `skills_` is the skill of
-    each worker (1 typical, 0 answers at random) and `biases_` the leaning to the left in log-odds, by worker.
+    each worker (1 typical, 0 answers at random) and `biases_` the preference for the left item in log-odds, by worker.
 
     Args:
         n_iter: accepted as in crowd-kit; the fit ends when it has converged.
@@ -122,7 +122,7 @@ class NoisyBradleyTerry(BradleyTerry):
 
 
 def _index(names: tuple[str, ...]) -> list[Any]:
-    """Give whole numbers back as numbers, where all names are."""
+    """Return the names as integers if all of them are integers."""
     try:
         return list(pa.array(names, pa.string()).cast(pa.int64()).to_pylist())
     except pa.ArrowInvalid:

@@ -1,4 +1,4 @@
-"""Numeric scores in the way of crowd-kit's classes, which has none for them: RaterModel."""
+"""RaterModel: numeric scores in the style of crowd-kit, which has no class for them."""
 
 from typing import Any, Self
 

@@ -18,12 +18,12 @@ from quorate.voting.vote import changed_vote, reveal, weighted_majority
 class MajorityVote(Estimator):
     """Every vote has the same weight, or the weight in ``skills``.
 
-    `skills_` is the share of a worker's answers that agree with the labels, as in crowd-kit; the worker's own vote is
-    in those labels, so they are flattering.
+    `skills_` is the share of a worker's answers that agree with the labels, as in crowd-kit. It is too high, because
+    the labels depend on the worker's own vote.
 
     Args:
-        default_skill: of workers whom ``skills`` does not name, with ``on_missing_skill="value"``.
-        on_missing_skill: ``error``; ``ignore``, so that such a worker's vote counts nothing; or ``value``.
+        default_skill: weight of workers who are not in ``skills``, with ``on_missing_skill="value"``.
+        on_missing_skill: ``error``; ``ignore``, which gives such a worker weight zero; or ``value``.
         options: see `Estimator`.
     """
 
@@ -43,7 +43,7 @@ class MajorityVote(Estimator):
 
     @check_arguments
     def fit(self, data: Source, skills: Any = None, true_labels: Source = None) -> Self:  # type: ignore[override]
-        """Vote; ``skills`` are crowd-kit's word for the weight of each worker's vote, a Series by worker."""
+        """Vote; ``skills``, as in crowd-kit, is the weight of each worker's vote, a Series by worker."""
         super().fit(data, true_labels)
         result = self.result_
         answers = self.result_.answers
@@ -67,7 +67,7 @@ class Wawa(Voter):
 
 
 class ZeroBasedSkill(Voter):
-    """Weights that move toward each worker's agreement with the labels, ever more slowly; with crowd-kit's defaults."""
+    """Weights that move toward each worker's agreement with the labels, in smaller steps; with crowd-kit's defaults."""
 
     method = "zero-based-skill"
     scale = "weight"
@@ -94,10 +94,10 @@ class GoldMajorityVote(Voter):
 
     @check_arguments
     def fit(self, data: Source, true_labels: Source = None) -> Self:
-        """Aggregate the answers; ``true_labels``, a Series by task, are what the workers are weighed by.
+        """Aggregate the answers; ``true_labels``, a Series by task, determine the weights of the workers.
 
         Raises:
-            OptionError: there are none.
+            OptionError: there are no true labels.
         """
         if true_labels is None:
             raise OptionError("GoldMajorityVote weighs workers by true_labels; give some, or use MajorityVote")
@@ -117,7 +117,7 @@ class KOS(Estimator):
 class MMSR(Voter):
     """Trimmed rank-one completion, for crowds with adversaries.
 
-    crowd-kit takes workers who share no task for workers who never agree; here they are no evidence, so the labels
+    crowd-kit treats workers who share no task as workers who never agree. Here such pairs are left out, so the labels
     differ if some pairs of workers share no task.
     """
 
@@ -131,9 +131,9 @@ class MMSR(Voter):
         super().__init__(n_iter=n_iter, tol=tol, random_state=random_state, **options)
 
     def predict_score(self, data: Source) -> Any:
-        """Return each label's share of the weight cast, tasks × labels, as crowd-kit does.
+        """Return each label's share of the weight of the votes, (tasks, labels), as in crowd-kit.
 
-        A worker of weight below zero counts against its own label, so a share may be below zero or above one.
+        A vote of negative weight counts against its own label, so a share may be below zero or above one.
         """
         answers = self._read(data)
         return self._scores(answers, by_worker(answers, self.weights_.to_dict(), "fitted"), data)

@@ -28,18 +28,18 @@ from quorate.progress import report
 from quorate.result import Result, result_of_sample
 from quorate.statistics import binomial_tail, holm, wilson_interval
 
-CANNOT_STAND = (NOT_CONVERGED, CONTRADICTION)  # notes of a method that ended where it cannot stand
+UNRELIABLE_NOTES = (NOT_CONVERGED, CONTRADICTION)  # notes after which the labels of a method cannot be relied on
 DEFAULT_METHOD = "quorate"  # the others are tested against it, if it ran
 SIGNIFICANCE = 0.05  # conventional
-# Answers above which commands compare methods on a sample of complete tasks. It is larger than that of tests: the
-# accuracy of a method depends on how many answers each worker gave. GLAD takes most of the time.
+# Answers above which commands compare methods on a sample of complete tasks. The sample is larger than that of tests,
+# because the accuracy of a method depends on the number of answers per worker. GLAD takes most of the time.
 MAX_COMPARED_ANSWERS = 500_000
-ALONE = 0.5  # of the tasks: with fewer labels alike, two methods oppose each other
+MIN_AGREEMENT = 0.5  # share of tasks; two methods whose labels agree on fewer contradict each other
 
 
 @dataclass(frozen=True)
 class Entry:
-    """How one method fared; None where it does not apply."""
+    """The figures of one method; None where a figure does not apply."""
 
     method: str
     error: float | None = None  # expected error over tasks with truth, exact ties split evenly
@@ -64,10 +64,10 @@ class Comparison(Shown):
     n_scored: int | None  # tasks with truth; None without a truth
     reference: str | None = None  # the method that the others are tested against; None without a truth
     sample: TaskSample | None = None  # the tasks on which the methods were compared; None: all
-    warnings: tuple[str, ...] = ()  # what a reader must know before the figures
+    warnings: tuple[str, ...] = ()  # warnings that are shown before the figures
 
     def summary(self) -> str:
-        """Return on how many tasks the labels differ and, with a truth, which differences may be chance.
+        """Return the number of tasks on which labels differ and, with a truth, which differences may be chance.
 
         >>> import quorate
         >>> compare(quorate.simulate.crowd(50, 5, 3).answers, methods=["majority", "rank-one"])
@@ -82,7 +82,7 @@ class Comparison(Shown):
         return [] if self.sample is None else [f"The methods were compared on {self.sample.text()}."]
 
     def n_differing(self) -> int:
-        """Return on how many tasks at least two methods give different labels."""
+        """Return the number of tasks to which at least two methods give different labels."""
         ran = [labels for labels in self.labels if labels is not None]
         return int(np.any([labels != ran[0] for labels in ran[1:]], axis=0).sum()) if len(ran) > 1 else 0
 
@@ -148,7 +148,7 @@ class Comparison(Shown):
         return (Table(pa.table({name: list(cells) for name, cells in zip(self.columns(), columns, strict=True)})),)
 
     def agreement(self) -> list[list[float | None]]:
-        """Return the share of tasks on which every two methods agree."""
+        """Return the share of tasks on which two methods agree; methods × methods, None for a method that failed."""
         return _agreement(self.labels)
 
     def to_dict(self) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class Comparison(Shown):
         return [text for entry in self.entries for text in entry.doubts]
 
     def columns(self) -> list[str]:
-        """Name the columns of `rows`."""
+        """Return the column names of `rows`."""
         scored = ["error", "error_low", "error_high", "log-loss", "calibration error"]
         figures = ["agrees with the others"] if self.n_scored is None else scored
         return ["method", *figures, "seconds", *(["failed"] if self._has_failures else [])]
@@ -216,14 +216,14 @@ def compare(
         gold: known labels that the methods may use, as in `quorate.aggregate`.
         seed: seed of the methods that draw random numbers.
         results: results of methods that have already run on the same answers, by name; they are neither run again nor
-            timed. Of a sample, their labels of its tasks are compared.
+            timed. With a sample, their labels of its tasks are compared.
         most_answers: above this number of answers, the methods run on a sample of complete tasks; None: always on all.
         reading: options of `quorate.read`.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(1000, 10, 4, skills=np.linspace(-0.2, 0.9, 10), seed=0)
-    >>> found = compare(crowd.answers, crowd.truth_table, methods=["majority", "rank-one"])
-    >>> found.entries[1].error < found.entries[0].error
+    >>> comparison = compare(crowd.answers, crowd.truth_table, methods=["majority", "rank-one"])
+    >>> comparison.entries[1].error < comparison.entries[0].error
     True
     """
     chosen = names_listed(methods, METHODS)
@@ -258,10 +258,10 @@ def compare(
     agreement = _agreement(labels)
     for number, entry in enumerate(entries):
         others = [other for other in range(len(entries)) if other != number]
-        with_others = _stated(agreement[number][other] for other in others)
-        among_others = _stated(agreement[one][two] for one, two in combinations(others, 2))
+        with_others = _known_shares(agreement[number][other] for other in others)
+        among_others = _known_shares(agreement[one][two] for one, two in combinations(others, 2))
         doubts = entry.doubts
-        if len(with_others) > 1 and max(with_others) < ALONE <= float(np.mean(among_others)):
+        if len(with_others) > 1 and max(with_others) < MIN_AGREEMENT <= float(np.mean(among_others)):
             alone = "on most tasks its labels differ from those of every other method; do not rely on them"
             doubts = (*doubts, f"{chosen[number]}: {alone}")
         mean = float(np.mean(with_others)) if with_others else None
@@ -280,7 +280,7 @@ def compare(
 
 
 def _wrong(error: float, n: int) -> str:
-    """Write a number of wrong labels; ties count half, so that it may be about a whole number.
+    """Return the number of wrong labels as text; ties count as fractions, so it may be rounded ("about 3").
 
     >>> _wrong(0.2, 10), _wrong(0.25, 10)
     ('2', 'about 3')
@@ -300,9 +300,9 @@ def _paired_tests(
     """Add to each entry the interval of its error, and the exact McNemar test against the reference method.
 
     Args:
-        entries: of the methods.
-        labels: of each method; None where it failed.
-        true: the class of each task, -1 where it is not known, -2 where it is a class that nobody gave.
+        entries: the entry of each method.
+        labels: the labels of each method; None where it failed.
+        true: the class of each task, -1 where it is not known, -2 where it is a class without answers.
         reference: the method that the others are tested against.
     """
     is_scored = true != -1
@@ -374,7 +374,7 @@ def _run(
 
 def _scored(entry: Entry, result: Result, truth: Source) -> tuple[Entry, IntArray | None]:
     posterior = METHODS[result.method].posterior
-    entry = replace(entry, doubts=tuple(note.text for note in result.notes if note.kind in CANNOT_STAND))
+    entry = replace(entry, doubts=tuple(note.text for note in result.notes if note.kind in UNRELIABLE_NOTES))
     return (entry if truth is None else _score(entry, result, truth, posterior)), result.vote.label
 
 
@@ -389,19 +389,19 @@ def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entr
 
 
 def _agreement(labels: Sequence[IntArray | None]) -> list[list[float | None]]:
-    """Return the share of tasks on which every two methods give the same label."""
-    return [[_alike(one, two) for two in labels] for one in labels]
+    """Return the share of tasks to which two methods give the same label; methods × methods."""
+    return [[_share_equal(one, two) for two in labels] for one in labels]
 
 
-def _alike(one: IntArray | None, two: IntArray | None) -> float | None:
-    """Return the share of labels that are the same, over the tasks that have one."""
+def _share_equal(one: IntArray | None, two: IntArray | None) -> float | None:
+    """Return the share of equal labels over the tasks that have both; None without such tasks or if a method failed."""
     if one is None or two is None:
         return None
     has_labels = (one >= 0) & (two >= 0)
     return float((one == two)[has_labels].mean()) if has_labels.any() else None
 
 
-def _stated(shares: Iterable[float | None]) -> list[float]:
+def _known_shares(shares: Iterable[float | None]) -> list[float]:
     return [share for share in shares if share is not None]
 
 

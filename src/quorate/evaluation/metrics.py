@@ -24,14 +24,14 @@ from quorate.statistics import wilson_interval
 
 @dataclass(frozen=True, repr=False)
 class Score(Shown):
-    """How many labels are wrong, with Wilson's 95% interval, and how many could not be scored."""
+    """The number of wrong labels, with Wilson's 95% interval, and of tasks that could not be scored."""
 
     error: float  # share of the judged labels that are wrong
     n_scored: int
     n_wrong: float
     n_without_truth: int  # labelled tasks whose truth is not known
-    n_without_label: int  # tasks with a truth that have no label, for instance because nobody answered them
-    # How many tasks have each pair of true label and label given; of a result, ties count as fractions.
+    n_without_label: int  # tasks with a truth and without a label, for instance because they have no answers
+    # (true label, label given, number of tasks); in the score of a result, ties count as fractions.
     confusion: tuple[tuple[str, str, float], ...] = field(default=(), repr=False)
 
     @property
@@ -44,7 +44,7 @@ class Score(Shown):
         return wilson_interval(self.n_wrong, self.n_scored)
 
     def summary(self) -> str:
-        """State the share of wrong labels with its interval.
+        """Return the share of wrong labels with its interval, as text.
 
         >>> Score(0.25, 4, 1, 0, 0)
         <Score: 1 of 4 labels is wrong (25%; 95% interval 4.6% to 70%).>
@@ -86,7 +86,7 @@ class Score(Shown):
     def confusion_table(self, most_classes: int = 8) -> tuple[list[str], list[list[Any]]]:
         """Return columns and rows of the confusion table: true labels by labels given.
 
-        With more classes than a screen has room for, the rows are the pairs that were confused, most frequent first.
+        With more than `most_classes` classes, the rows are the confused pairs, most frequent first.
 
         >>> Score(0.5, 2, 1, 0, 0, (("cat", "cat", 1), ("cat", "dog", 1))).confusion_table()
         (['true label', 'cat', 'dog', 'wrong'], [['cat', 1, 1, '50%'], ['dog', 0, 0, None]])
@@ -120,9 +120,9 @@ def score_labels(
 
     Args:
         labels: a path or a table with the columns ``task`` and ``label``.
-        truth: the same.
-        task: the column of task ids. A table that lacks it is read by its column ``task``.
-        label: the column of labels. A table that lacks it is read by its column ``label``.
+        truth: true labels, in the same form.
+        task: the column of task ids; in a table without this column, ``task``.
+        label: the column of labels; in a table without this column, ``label``.
         truth_task: the column of task ids in the truth, if it has another name there.
         truth_label: the column of labels in the truth, if it has another name there.
 
@@ -143,13 +143,13 @@ def score_labels(
         )
     with about_labels("the true labels"):
         known_tasks, known = read_labels(truth, task=true[0], label=true[1], what="the true labels")
-    place = pc.index_in(tasks, value_set=as_type(known_tasks, tasks.type, "tasks of the truth"))
-    judged = place.drop_null()
+    position = pc.index_in(tasks, value_set=as_type(known_tasks, tasks.type, "tasks of the truth"))
+    judged = position.drop_null()
     if len(judged) == 0:
         raise NoRowsError(
             "The labels and the true labels have no task in common. Check that both use the same task ids"
         )
-    compared = label_column.filter(place.is_valid())
+    compared = label_column.filter(position.is_valid())
     right = as_type(known, label_column.type, "labels of the truth").take(judged)
     pairs = Counter(zip(map(str, right.to_pylist()), map(str, compared.to_pylist()), strict=True))
     n_wrong = sum(n for (true_label, label_given), n in pairs.items() if true_label != label_given)
@@ -179,7 +179,7 @@ def score(labels: "Result | Source", truth: Source) -> Score:
 
 
 def expected_error(result: Result, truth: Source) -> Score:
-    """Score a result, splitting the credit of exact ties evenly: the mean over all ways to break them.
+    """Score a result; the credit of exact ties is split evenly, which is the mean over all ways to break them.
 
     Args:
         result: result of an aggregation.
@@ -198,7 +198,7 @@ def expected_error(result: Result, truth: Source) -> Score:
     return Score(wrong / len(judged), len(judged), wrong, n_labelled - len(judged), len(tasks.codes) - len(judged))
 
 
-LEAST_PROBABILITY = 1e-4  # a probability below this counts as this: one sure mistake costs 9.2, not infinity
+LEAST_PROBABILITY = 1e-4  # lower bound of a probability in the log-loss: a certain mistake costs 9.2 nats, not infinity
 
 
 @check_arguments
@@ -218,7 +218,7 @@ def log_loss(result: Result, truth: Source) -> float:
 
 @check_arguments
 def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float:
-    """Return the expected calibration error: distance of confidence from the share of right labels, over even bins.
+    """Return the expected calibration error: |confidence - share right| in even bins, averaged over tasks.
 
     NaN if no confidence is stated.
 
@@ -236,15 +236,15 @@ def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float
     judged = np.flatnonzero((true != -1) & ~np.isnan(result.vote.confidence))
     if len(judged) == 0:
         return float("nan")
-    sure = result.vote.confidence[judged]
+    confidence = result.vote.confidence[judged]
     right = credit(result, true)[judged]
-    place = np.minimum((sure * bins).astype(np.int64), bins - 1)
-    gaps = np.abs(np.bincount(place, sure - right, minlength=bins))
+    bin_of_task = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    gaps = np.abs(np.bincount(bin_of_task, confidence - right, minlength=bins))
     return float(gaps.sum() / len(judged))
 
 
 def credit(result: Result, true: IntArray) -> FloatArray:
-    """Return each task's chance of being right when exact ties are broken at random; 0 where no truth is known.
+    """Return the probability that each label is right if exact ties are broken at random; 0 without a known truth.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1], "worker": ["a", "b"], "label": ["cat", "dog"]}, "majority")
@@ -257,9 +257,9 @@ def credit(result: Result, true: IntArray) -> FloatArray:
 
 
 def true_classes(result: Result, truth: Source) -> IntArray:
-    """Return the class code of each task's truth: -1 where it is not known, -2 where nobody ever gave that class.
+    """Return the class code of each task's truth: -1 where it is not known, -2 if it is a class without any answer.
 
-    Tasks without a label are not judged: theirs is -1, too.
+    Tasks without a label also get -1: they are not scored.
 
     Raises:
         NoRowsError: the truth of no labelled task is known.

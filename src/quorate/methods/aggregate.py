@@ -26,7 +26,7 @@ from quorate.voting.expected_cost import EXPECTED_COST, least_expected_cost
 class AggregateKeywords(ReadKeywords, total=False):
     """Options of `aggregate` for reading and for the methods; each method's function documents its own.
 
-    Choices are listed for `help` and editors; the method itself refuses others, and names its own.
+    The ``Literal`` types list values for `help` and editors. Each method checks its own values; its error lists them.
     """
 
     # of the default method
@@ -103,13 +103,12 @@ def aggregate(
         intervals: ``full`` (includes the uncertainty of the other workers' skills), ``fast`` (does not), ``none``, or
             ``auto``: full up to a million answers (and, except with ``rank-one``, 100,000 workers), fast above.
         costs: cost of assigning one class if another is true: a table with the columns ``said``, ``true`` and ``cost``.
-            Each label is then the class of least expected cost, which is in the column ``expected_cost``.
+            Each label is then the class of least expected cost; the column ``expected_cost`` has this cost.
         predictions: predictions of a model, which becomes one more worker: a table of ``task`` and ``label``, or of
-            ``task`` and a
-            column of probabilities for each class, or of ``task``, ``label`` and ``probability``; or a mapping from
-            the model's name to such a table.
-        predictions_name: the name of the model among the workers; by default the name of the file. A mapping in
-            ``predictions`` does the same for several models.
+            ``task`` and a column of probabilities for each class, or of ``task``, ``label`` and ``probability``; or a
+            mapping from the model's name to such a table.
+        predictions_name: the name of the model among the workers; by default its key in the mapping, or the name of the
+            file.
         options: for reading, as `quorate.read` takes them (``task``, ``worker``, ``label``, ``on_conflict``, …); all
             others for the method; see its function, e.g. `quorate.methods.quorate.fit`.
 
@@ -169,7 +168,7 @@ def aggregate(
 
 
 def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[str, Any]) -> tuple[Note, ...]:
-    """Warn where the labels are numbers on a scale, for which there is `quorate rate`, or free text."""
+    """Return a note if the labels look like scores, for which there is `quorate rate`, or like free text."""
     if answers.questions is not None or options.get("ordered") or answers.answer_symbols is not None:
         return ()
     reading = source if isinstance(source, Reading) else None
@@ -180,14 +179,14 @@ def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[st
     text = looks_like_scores(answers.classes, answers.n_answers, file=name, options=how)
     if text is not None:
         return (Note(LIKE_SCORES, text),)
-    if in_shell.get():  # which warns when it has read the answers
+    if in_shell.get():  # the command warns when it reads the answers
         return ()
     text = free_text_warning(answers)
     return () if text is None else (Note(FREE_TEXT, text),)
 
 
 def majority_vote(source: Answers | Source, **options: Any) -> Result:
-    """Label each task by the class that most of its workers gave; the same shape as `aggregate`.
+    """Label each task by the class that most of its workers gave; returns what `aggregate` returns.
 
     >>> import quorate
     >>> majority_vote({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}).labels["label"].to_pylist()

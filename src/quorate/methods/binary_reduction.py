@@ -1,6 +1,6 @@
 """Methods for yes/no answers extended to M classes: one class against the rest, or thresholds on an order.
 
-Also the leading singular vector of each component's answers, and its sign, which several of these methods share.
+Also the leading singular vector of each component's answers and its sign, which several of these methods use.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from quorate.result import Result
 from quorate.voting.vote import Vote, decide, majority
 
 REDUCTIONS = ("one-vs-rest", "ordered")
-MOST_QUESTIONS = 500  # runs of a binary method: of 20,000 answers so many take it three to ten seconds
+MAX_RUNS = 500  # of a binary method, one per question; 500 runs over 20,000 answers take 3 to 10 seconds
 SLOW = "the spectral iteration stopped before it converged; labels near a tie may depend on this"
 
 
@@ -35,7 +35,7 @@ class BinaryAnswers:
     value: FloatArray  # +1 or -1
     n_tasks: int
     n_workers: int
-    component: IntArray  # of each worker: those of two components share no task, even by way of others
+    component: IntArray  # component of the interaction graph of each worker
 
     def by_task(self, values: FloatArray) -> FloatArray:
         """Sum a value of each answer over the answers of each task."""
@@ -51,7 +51,7 @@ class BinaryScores:
     """Scores of the tasks and weights of the workers by a method for yes/no answers."""
 
     scores: FloatArray  # of each task, positive for +1
-    cast: FloatArray  # of each task: the largest score it could have, if all its votes agreed
+    cast: FloatArray  # of each task: the score it would have if all its votes agreed
     weights: FloatArray  # of each worker's vote
     converged: bool = True
 
@@ -66,7 +66,7 @@ class ClassVote:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader must know."""
+        """A note if a run did not converge."""
         return () if self.converged else (Note(NOT_CONVERGED, SLOW),)
 
 
@@ -76,11 +76,11 @@ BinaryMethod: TypeAlias = Callable[[BinaryAnswers], BinaryScores]
 def weigh(
     binary: BinaryAnswers, weights: FloatArray, offset: FloatArray | None = None, *, converged: bool = True
 ) -> BinaryScores:
-    """Score each task by the weighted sum of its answers, and an offset of its own if there is one.
+    """Score each task by the weighted sum of its answers, plus the offset of the task if offsets are given.
 
     >>> one_task = BinaryAnswers(np.array([0, 0]), np.array([0, 1]), np.array([1.0, -1.0]), 1, 2, np.array([0, 0]))
-    >>> verdict = weigh(one_task, np.array([3.0, 1.0]))
-    >>> verdict.scores.tolist(), verdict.cast.tolist()
+    >>> decision = weigh(one_task, np.array([3.0, 1.0]))
+    >>> decision.scores.tolist(), decision.cast.tolist()
     ([2.0], [4.0])
     """
     votes = weights[binary.worker]
@@ -95,7 +95,7 @@ def aggregate_by_class(name: str, answers: Answers, gold: Source, classes: str, 
     Args:
         name: of the method.
         answers: who answered what.
-        gold: known labels of some tasks, which they then have.
+        gold: known labels of some tasks; these tasks get them.
         classes: how more than two classes are split.
         method: for yes/no answers.
     """
@@ -105,18 +105,19 @@ def aggregate_by_class(name: str, answers: Answers, gold: Source, classes: str, 
 
 
 def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> ClassVote:
-    """Run a binary method once for each question about the classes, and put the verdicts together.
+    """Run a binary method once for each question about the classes, and combine the scores into one vote.
 
     Args:
         answers: who answered what.
         method: for yes/no answers.
-        classes: ``one-vs-rest`` asks of each class "is it this one?" and takes the class with the clearest yes;
-            ``ordered`` asks of each class but the last "does it lie above?" and takes the first with a no, or the last
-            if there is none. With two classes both ask one question, and are the method itself.
+        classes: ``one-vs-rest`` asks for each class "is it this class?" and chooses the class with the highest score;
+            ``ordered`` asks for each class but the last "is it a higher class?" and chooses the first class with the
+            answer no, or the last class if there is none. With two classes, both ask one question and give the result
+            of the method itself.
 
     Raises:
-        UnknownNameError: there is no such extension.
-        TooLargeError: there are too many classes to ask about one after another.
+        UnknownNameError: ``classes`` has another value.
+        TooLargeError: there are more than 500 classes.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": [1, 3, 3, 2]})
@@ -129,10 +130,10 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
     m = answers.n_classes
     if m < 2:
         return ClassVote(majority(answers), np.ones(answers.n_workers), converged=True)
-    if m > MOST_QUESTIONS:
+    if m > MAX_RUNS:
         raise TooLargeError(
             f"a method for yes/no answers runs once per class; there are {m:,} classes, and the limit is "
-            f"{MOST_QUESTIONS:,}. Merge rare classes, or use a method that takes all classes at once, such as rank-one "
+            f"{MAX_RUNS:,}. Merge rare classes, or use a method that takes all classes at once, such as rank-one "
             "or iwmv"
         )
     answers.check_cells()
@@ -145,15 +146,16 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
         _run(method, BinaryAnswers(answers.task, answers.worker, value, answers.n_tasks, answers.n_workers, component))
         for value in (np.where(is_yes, 1.0, -1.0) for is_yes in yes)
     ]
-    scores = _weakest_link(runs) if m == 2 or classes == "ordered" else _clearest_yes(runs, answers)
+    scores = _scores_by_threshold(runs) if m == 2 or classes == "ordered" else _scores_by_class(runs, answers)
     weights = np.mean([run.weights for run in runs], axis=0)
     return ClassVote(decide(answers, scores, _shares(scores)), weights, all(run.converged for run in runs))
 
 
 def _run(method: BinaryMethod, binary: BinaryAnswers) -> BinaryScores:
-    """Run the method, and scale each component's weights to a mean size of one: no label of one run hangs on that.
+    """Run the method once, and scale the weights of each component to a mean absolute value of one.
 
-    Where all answers are equal the workers cannot be distinguished, and each vote counts one.
+    The scale changes no label of this run; it makes several runs comparable. If all answers are equal, the workers
+    cannot be distinguished, and each vote has weight one.
     """
     if np.all(binary.value == binary.value[:1]):
         return weigh(binary, np.ones(binary.n_workers))
@@ -171,33 +173,33 @@ def _run(method: BinaryMethod, binary: BinaryAnswers) -> BinaryScores:
     )
 
 
-def _clearest_yes(runs: list[BinaryScores], answers: Answers) -> FloatArray:
-    """Score each class by its own run, from -1 to 1.
+def _scores_by_class(runs: list[BinaryScores], answers: Answers) -> FloatArray:
+    """Score each class by its own run; (tasks, classes), from -1 to 1.
 
-    The runs weigh workers on scales of their own; `_run` gave them one. (A scale for each task and run, the share of
-    the weight there, is no better: the centred vectors have an offset, a clear yes where the workers weigh little.)
+    `_run` has brought the weights of all runs to one scale. To divide by the weight on the task in each run is no
+    better: the offset of centred vectors would be a certain yes on tasks whose workers have little weight.
     """
     scores, cast = (np.stack([getattr(run, name) for run in runs], axis=1) for name in ("scores", "cast"))
-    # A run whose workers on a task have no weight scores it by the plain votes, unless that holds of all runs.
+    # If the workers of a task have no weight in a run, plain votes score it; not if they have none in any run.
     has_no_weight = (cast <= 0) & ~(cast <= 0).all(axis=1, keepdims=True)
     redundancy = answers.per_task[:, None]
     scores = np.where(has_no_weight, 2 * answers.counts - redundancy, scores)
     cast = np.where(has_no_weight, redundancy, cast)
-    # One divisor a task: it changes no order, and makes a tie the same thing however faint the weights.
+    # One divisor per task: it keeps the order of classes, and the tolerance of ties becomes relative to the weights.
     return _ratio(scores, cast.max(axis=1, keepdims=True))
 
 
-def _weakest_link(runs: list[BinaryScores]) -> FloatArray:
-    """Score class l by the least of lean 1 .. lean l-1 and -lean l: all that has to hold for the scan to stop there.
+def _scores_by_threshold(runs: list[BinaryScores]) -> FloatArray:
+    """Score class l by the smallest of r_1, .., r_(l-1) and -r_l; (tasks, classes), from -1 to 1.
 
-    A lean is the score of a threshold as a share of the weight on the task. Only the class of the first negative lean
-    can score above zero. A zero on the way does not stop the scan; it leaves its own class level with the one that
-    does, and so a tie.
+    r_k is the score of the question "is it above class k?", as a share of the weight on the task. Only the class of the
+    first negative r_k can score above zero. Where an earlier r_k is zero, its class and this one both score zero: a
+    tie.
     """
-    leans = np.stack([_ratio(run.scores, run.cast) for run in runs], axis=1)
-    certain = np.ones((len(leans), 1))
-    above = np.minimum.accumulate(np.hstack([certain, leans]), axis=1)
-    scores: FloatArray = np.minimum(above, np.hstack([-leans, certain]))
+    ratios = np.stack([_ratio(run.scores, run.cast) for run in runs], axis=1)
+    certain = np.ones((len(ratios), 1))
+    above = np.minimum.accumulate(np.hstack([certain, ratios]), axis=1)
+    scores: FloatArray = np.minimum(above, np.hstack([-ratios, certain]))
     return scores
 
 
@@ -207,10 +209,9 @@ def _ratio(scores: FloatArray, cast: FloatArray) -> FloatArray:
 
 
 def _shares(scores: FloatArray) -> FloatArray:
-    """Turn scores from -1 to 1 into shares: (1 + score)/2 is the share of the weight on the task that speaks for yes.
+    """Turn scores from -1 to 1 into shares that sum to one: (1 + score)/2 is the share of the weight with answer yes.
 
-    For two classes these are the shares of `voting.vote.weighted_majority`. For thresholds each class has the share
-    of its weakest link, so that the label is the class of the largest share.
+    For two classes these are the shares of `voting.vote.weighted_majority`. The label has the largest share.
     """
     support = np.clip((1 + scores) / 2, 0.0, 1.0)
     total = support.sum(axis=1, keepdims=True)
@@ -218,23 +219,23 @@ def _shares(scores: FloatArray) -> FloatArray:
     return shares
 
 
-STEPS = 60  # Lanczos vectors before a restart, once the first short runs have not done it
-RESTARTS = 100
+MAX_LANCZOS_VECTORS = 60  # per run; the first two runs have 15 and 30
+MAX_RESTARTS = 100
 TOLERANCE = 1e-12  # of the residual, relative to the eigenvalue
-FAINT = 1e-10  # entries of a singular vector this much below its largest are rounding noise
+ROUNDING_LEVEL = 1e-10  # entries of a singular vector below this share of the largest are rounding errors
 
 
 def side_of(score: FloatArray, plain: FloatArray) -> float:
-    """Return the sign of the sum of products, or zero where rounding decides it.
+    """Return the sign of the sum of products, or zero if the sum is only a rounding error.
 
-    A component that no rule orients abstains, so that its tasks are ties and no label hangs on the order of the rows.
+    A component with sign zero gets weight zero: its tasks are ties, and no label depends on the order of the rows.
 
     >>> side_of(np.array([0.1, 0.2, -0.3]), np.ones(3))
     0.0
     """
     products = score * plain
     total = products.sum()
-    return float(np.sign(total)) if abs(total) > FAINT * np.abs(products).sum() else 0.0
+    return float(np.sign(total)) if abs(total) > ROUNDING_LEVEL * np.abs(products).sum() else 0.0
 
 
 def blocks(binary: BinaryAnswers) -> Iterator[tuple[IntArray, IntArray, sparse.csr_array]]:
@@ -244,21 +245,21 @@ def blocks(binary: BinaryAnswers) -> Iterator[tuple[IntArray, IntArray, sparse.c
     >>> [(tasks.tolist(), workers.tolist(), block.toarray().tolist()) for tasks, workers, block in blocks(answers)]
     [([1], [0], [[-1.0]]), ([0], [1], [[1.0]])]
     """
-    at = binary.component[binary.worker]
-    order = np.argsort(at, kind="stable")
-    ends = np.cumsum(np.bincount(at, minlength=int(binary.component.max(initial=-1)) + 1))
-    for inside in np.split(order, ends[:-1]):
-        if len(inside):
-            tasks, row = np.unique(binary.task[inside], return_inverse=True)
-            workers, column = np.unique(binary.worker[inside], return_inverse=True)
-            entries = (binary.value[inside], (row, column))
+    component_of_answer = binary.component[binary.worker]
+    order = np.argsort(component_of_answer, kind="stable")
+    ends = np.cumsum(np.bincount(component_of_answer, minlength=int(binary.component.max(initial=-1)) + 1))
+    for members in np.split(order, ends[:-1]):
+        if len(members):
+            tasks, row = np.unique(binary.task[members], return_inverse=True)
+            workers, column = np.unique(binary.worker[members], return_inverse=True)
+            entries = (binary.value[members], (row, column))
             yield tasks, workers, sparse.coo_array(entries, shape=(len(tasks), len(workers))).tocsr()
 
 
 def weigh_by_component(
     binary: BinaryAnswers, weigh_component: Callable[[IntArray, sparse.csr_array], tuple[FloatArray, float, bool]]
 ) -> BinaryScores:
-    """Weigh the workers of each component apart: a leading vector of all answers is zero outside one of them.
+    """Compute the weights of each component separately: a leading vector of all answers is zero outside one component.
 
     Args:
         binary: the answers.
@@ -275,17 +276,18 @@ def weigh_by_component(
 
 
 def leading_vector(
-    apply: Callable[[FloatArray], FloatArray], n: int, *, scale: float, restarts: int = RESTARTS
+    apply: Callable[[FloatArray], FloatArray], n: int, *, scale: float, restarts: int = MAX_RESTARTS
 ) -> tuple[FloatArray, bool]:
-    """Find the eigenvector of the eigenvalue of largest size of a symmetric matrix, by Lanczos from all ones.
+    """Find the eigenvector of a symmetric matrix whose eigenvalue is largest in absolute value, by Lanczos.
 
-    Starting from all ones, a repeated eigenvalue gives the vector nearest to them, however the rows are ordered.
+    The start is all ones. If the eigenvalue is repeated, the result is its eigenvector nearest to all ones, for any
+    order of the rows.
 
     Args:
         apply: multiplies the matrix by a vector.
-        n: its rows.
-        scale: of its entries, e.g. its trace; an eigenvalue that is zero next to it gives the zero vector.
-        restarts: at most, with the best vector so far.
+        n: number of rows.
+        scale: size of the matrix, e.g. its trace; if all eigenvalues are at most 1e-12 of it, the result is zero.
+        restarts: maximum number of runs, each from the best vector so far.
 
     Returns the vector, of length one, and whether the residual fell below the tolerance.
 
@@ -296,34 +298,34 @@ def leading_vector(
     v = np.full(n, 1 / np.sqrt(n))
     converged = False
     for attempt in range(restarts):
-        v, value, residual = _lanczos(apply, v, min(n, STEPS, 15 << attempt))
+        v, value, residual = _lanczos(apply, v, min(n, MAX_LANCZOS_VECTORS, 15 << attempt))
         if abs(value) <= TOLERANCE * scale:
             return np.zeros(n), True
         converged = residual <= TOLERANCE * abs(value)
         if converged:
             break
-    return np.where(np.abs(v) > FAINT * np.abs(v).max(), v, 0.0), converged
+    return np.where(np.abs(v) > ROUNDING_LEVEL * np.abs(v).max(), v, 0.0), converged
 
 
 def _lanczos(
-    apply: Callable[[FloatArray], FloatArray], start: FloatArray, most: int
+    apply: Callable[[FloatArray], FloatArray], start: FloatArray, n_vectors: int
 ) -> tuple[FloatArray, float, float]:
     """Return the best eigenvector in the Krylov space of the start, its eigenvalue and the size of its residual.
 
-    Not scipy's eigsh: the start must stay the one vector that the symmetries of the crowd leave unchanged, and a
-    matrix of one or two rows is none that ARPACK takes.
+    scipy's eigsh is not used: the result must follow from this start alone, which the symmetries of the crowd leave
+    unchanged, and ARPACK does not take matrices of one or two rows.
     """
-    basis = np.zeros((most, len(start)))
-    diagonal = np.zeros(most)
-    off_diagonal = np.zeros(most)
+    basis = np.zeros((n_vectors, len(start)))
+    diagonal = np.zeros(n_vectors)
+    off_diagonal = np.zeros(n_vectors)
     basis[0] = start
-    for k in range(most):
+    for k in range(n_vectors):
         w = apply(basis[k])
         diagonal[k] = w @ basis[k]
-        for _ in range(2):  # one pass leaves rounding errors in the old directions, the second takes them out
+        for _ in range(2):  # the second pass removes the rounding errors that the first leaves in the old directions
             w = w - basis[: k + 1].T @ (basis[: k + 1] @ w)
         off_diagonal[k] = np.linalg.norm(w)
-        if k + 1 == most or off_diagonal[k] <= 1e-14 * np.abs(diagonal).max():
+        if k + 1 == n_vectors or off_diagonal[k] <= 1e-14 * np.abs(diagonal).max():
             break
         basis[k + 1] = w / off_diagonal[k]
     values, vectors = np.linalg.eigh(

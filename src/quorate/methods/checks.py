@@ -15,15 +15,15 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import coincidences, vote_sums
 from quorate.blocks.memory import memory_blocks
-from quorate.blocks.numpy_kernels import SPARSE, answers_of, by_row
+from quorate.blocks.numpy_kernels import MAX_CELLS_PER_ANSWER, answers_of, by_row
 from quorate.io.model_names import models_of
 from quorate.notes import CONTRADICTION, Note, unchecked_models
 from quorate.result import Result
 from quorate.voting.vote import Vote, accuracy
 
-METHODS_NEAR_MAJORITY = ("majority", "quorate")  # not checked: the vote itself, and a method that follows it in doubt
-# Mean skill by the labels over that by the workers' agreement. On 25 public crowds every method with about the error of
-# the vote is above this, except where the vote is wrong on most tasks (`benchmarks/doubts.py`).
+METHODS_NEAR_MAJORITY = ("majority", "quorate")  # not checked: the vote, and a method that stays near it in doubt
+# Mean skill by the labels over that by the workers' agreement. On 25 public crowds every method whose error is close to
+# that of the majority vote is above this, except where the vote is wrong on most tasks (`benchmarks/doubts.py`).
 MIN_SKILL_RATIO = 2 / 3
 
 
@@ -52,7 +52,7 @@ def with_unchecked_models(result: Result) -> Result:
 
 
 def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note, ...]:
-    """Return a note where the labels of a method contradict most votes, or the agreement of the crowd.
+    """Return a note if the labels of a method contradict most votes, or the agreement of the crowd.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
@@ -62,7 +62,7 @@ def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note,
     return (
         ()
         if method in METHODS_NEAR_MAJORITY
-        else contradiction_notes(_counted(memory_blocks(answers).all_tasks, label), answers.n_classes, method)
+        else contradiction_notes(_agreement_counts(memory_blocks(answers).all_tasks, label), answers.n_classes, method)
     )
 
 
@@ -78,36 +78,39 @@ def contradiction_over_blocks(blocks: Blocks, vote: Callable[[Block], Vote], met
     """
     if method in METHODS_NEAR_MAJORITY:
         return ()
-    return contradiction_notes(blocks.sum(_counted_in, vote)[0], blocks.n_classes, method)
+    return contradiction_notes(blocks.sum(_agreement_counts_in, vote)[0], blocks.n_classes, method)
 
 
 def contradiction_counts(block: Block, label: IntArray, method: str) -> FloatArray:
-    """Return what `contradiction_notes` needs of a block with these labels; zeros for a method that follows votes.
+    """Return the five counts of a block for `contradiction_notes`; zeros for `METHODS_NEAR_MAJORITY`.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> contradiction_counts(block, np.array([0]), "majority").tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0]
     """
-    return np.zeros(5) if method in METHODS_NEAR_MAJORITY else _counted(block, label)
+    return np.zeros(5) if method in METHODS_NEAR_MAJORITY else _agreement_counts(block, label)
 
 
 def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:
     """Return the crowd's mean skill by the labels, and by the agreement of its workers.
 
-    Two answers to a task correlate as the product of their workers' skills [Ma20, Section 4.2]; over all pairs that
-    averages to the square of the mean skill, adversaries included, whatever the labels. Where workers err together it
-    is more.
+    The correlation of two answers to a task is the product of their workers' skills [Ma20, Section 4.2]. Its average
+    over all pairs is the square of the mean skill, adversaries included; it does not depend on the labels. If the
+    errors of workers are correlated, it is larger.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxxyyy")})
     >>> implied_skills(answers, np.array([0, 1])), implied_skills(answers, np.array([0, 0]))
     ((1.0, 1.0), (0.0, 1.0))
     """
-    return _skills(_counted(memory_blocks(answers).all_tasks, label), answers.n_classes)
+    return _skills(_agreement_counts(memory_blocks(answers).all_tasks, label), answers.n_classes)
 
 
-def _counted(block: Block, label: IntArray) -> FloatArray:
-    """Count tasks, those of a minority's label, pairs of answers, pairs of a right one with another, pairs alike."""
+def _agreement_counts(block: Block, label: IntArray) -> FloatArray:
+    """Return five counts: tasks with answers, tasks whose label has fewer votes than another, and pairs.
+
+    The pairs are ordered pairs of answers to one task: all, those whose first answer is right, and those that agree.
+    """
     n_answers = block.per_task
     n_peers = np.maximum(n_answers - 1, 0)
     agreeing, most = _votes_of_label(block, label)
@@ -120,7 +123,7 @@ def _votes_of_label(block: Block, label: IntArray) -> tuple[FloatArray, FloatArr
     """Count the votes for the label of each task, and for its class with the most votes."""
     n = block.n_tasks
     m = block.n_classes
-    if n * m <= SPARSE * int(block.per_task.sum()):
+    if n * m <= MAX_CELLS_PER_ANSWER * int(block.per_task.sum()):
         votes = vote_sums(block, np.ones(block.n_workers))
         agreeing = np.where(label >= 0, votes[np.arange(n), label], 0.0)
         return agreeing, by_row(np.maximum, votes)
@@ -131,20 +134,20 @@ def _votes_of_label(block: Block, label: IntArray) -> tuple[FloatArray, FloatArr
     return np.bincount(task, label[task] == given, n).astype(np.float64, copy=False), most
 
 
-def _counted_in(blocks: Iterable[Block], vote: Callable[[Block], Vote]) -> Sums:
-    return (sum((_counted(block, vote(block).label) for block in blocks), np.zeros(5)),)
+def _agreement_counts_in(blocks: Iterable[Block], vote: Callable[[Block], Vote]) -> Sums:
+    return (sum((_agreement_counts(block, vote(block).label) for block in blocks), np.zeros(5)),)
 
 
 def _skills(counts: FloatArray, n_classes: int) -> tuple[float, float]:
-    _, _, pairs, right, alike = counts
+    _, _, pairs, right, agreeing = counts
     if pairs == 0:
         return 0.0, 0.0
-    by_labels, by_agreement = (n_classes * np.array([right, alike]) / pairs - 1) / (n_classes - 1)
+    by_labels, by_agreement = (n_classes * np.array([right, agreeing]) / pairs - 1) / (n_classes - 1)
     return float(by_labels), float(np.sqrt(max(by_agreement, 0.0)))
 
 
 def contradiction_notes(counts: FloatArray, n_classes: int, method: str) -> tuple[Note, ...]:
-    """Return a note by what `contradiction_counts` has counted in all blocks."""
+    """Return the note that follows from the counts of `contradiction_counts`, summed over all blocks."""
     if counts[0] == 0 or n_classes < 2:
         return ()
     share = counts[1] / counts[0]

@@ -26,8 +26,8 @@ from quorate.voting.vote import plug_in_vote, weight
 class Agreed:
     """The label that a panel gives one output."""
 
-    label: Any  # as the judges gave it; None where none of them gave any
-    confidence: float  # how sure it is, as crowds of unknown dependence turn out; 0 where there is no label
+    label: Any  # as the judges gave it; None without verdicts
+    confidence: float  # that the label is right, calibrated for crowds of unknown dependence; 0 without a label
     tied: bool  # several labels had the best score, and the majority or the order of the classes decided
     n_verdicts: int  # that were weighed
 
@@ -37,7 +37,7 @@ class Consensus(Shown):
     """A panel whose skills are known; call it with the verdicts of one output."""
 
     skills: Mapping[str, float]  # of each judge
-    mean: float  # the skill of one whom nobody knows: the mean over the stored answers, and not below zero
+    mean: float  # skill of a judge without a stored one: the mean over the stored answers, at least zero
     n_classes: int
     classes: tuple[Any, ...] | None = None
 
@@ -49,13 +49,13 @@ class Consensus(Shown):
         return f"Consensus of {count(len(skills), 'judge')}{ends}; {classes}. Call it with the verdicts on one output"
 
     def __call__(self, verdicts: Mapping[Any, Any]) -> Agreed:
-        """Weigh verdicts by log-odds, as `aggregate` does; None, blank or NaN is none.
+        """Weigh verdicts by log-odds, as `aggregate` does; verdicts that are None, blank or NaN are left out.
 
         Args:
             verdicts: judge -> label.
 
         Raises:
-            OptionError: a label is none of the classes, or the judges speak for a class that nobody has named.
+            OptionError: a label is none of the classes, or the most probable class has no name.
 
         >>> panel = label_consensus({"worker": ["a", "b", "c"], "skill": [0.9, 0.2, 0.2]}, classes=["good", "bad"])
         >>> panel({"a": "good", "b": "bad", "c": "bad"}).label
@@ -71,8 +71,8 @@ class Consensus(Shown):
         if not given_verdicts:
             return Agreed(None, 0.0, False, 0)
         classes = self._classes(list(given_verdicts.values()))
-        place = {as_text(name): code for code, name in enumerate(classes) if name is not None}
-        label = np.array([place[as_text(value)] for value in given_verdicts.values()], np.int32)
+        code_of_text = {as_text(name): code for code, name in enumerate(classes) if name is not None}
+        label = np.array([code_of_text[as_text(value)] for value in given_verdicts.values()], np.int32)
         n = len(given_verdicts)
         names = [from_strings(list(map(str, range(k)))) for k in (1, n, len(classes))]
         answers = Answers(np.zeros(n, np.int32), np.arange(n, dtype=np.int32), label, *names)
@@ -84,11 +84,11 @@ class Consensus(Shown):
                 f"judges who are mostly wrong answered {listing(list(given_verdicts.values()))}, so another class is "
                 "likelier; name all classes with classes="
             )
-        sure = float(_stated(task_vote.scores, n)[0, chosen])
-        return Agreed(classes[chosen], sure, bool(task_vote.tied[0]), n)
+        confidence = float(_calibrated_posterior(task_vote.scores, n)[0, chosen])
+        return Agreed(classes[chosen], confidence, bool(task_vote.tied[0]), n)
 
     def _classes(self, given_verdicts: list[Any]) -> list[Any]:
-        """Name the classes in order; of those that nobody named and no verdict has, None."""
+        """Return the names of the classes in order; None for a class that is neither named nor in the verdicts."""
         value_of_text = {as_text(value): value for value in given_verdicts}
         if self.classes is not None:
             unknown_labels = [value for text, value in value_of_text.items() if text not in map(as_text, self.classes)]
@@ -104,13 +104,13 @@ def label_consensus(skills: Source | Result, *, classes: Sequence[Any] | None = 
     """Return the consensus of a panel from stored skills; call it with the verdicts of one output at a time.
 
     Weights are those of `aggregate`: the log-odds of each judge's skill; a judge who is not in the table, or whose
-    skill is not determined, has the mean skill. One output does not show how judges err together, so its confidence
-    is that of crowds in general; in a batch `aggregate` measures it.
+    skill is not determined, has the mean skill. One output does not show how strongly the errors of judges are
+    correlated, so a typical value of public crowds is assumed; in a batch `aggregate` measures it.
 
     Args:
         skills: the file that `quorate aggregate --workers-out` wrote, such a table, a result, or a mapping from judge
             to skill, or to (skill, low, high).
-        classes: every class, in order; by default their number is read off the table, and
+        classes: every class, in order; by default their number follows from the skills and accuracies of the table, and
             their names are those in the verdicts.
 
     Raises:
@@ -131,7 +131,7 @@ def label_consensus(skills: Source | Result, *, classes: Sequence[Any] | None = 
         raise NoRowsError("no skill is determined in the table of workers; a consensus needs some")
     if (skill[known] > 1).any() or (skill[known] < -1).any():
         raise ColumnTypeError("a skill lies between -1 and 1; the table of workers has other values")
-    # As `vote_weights` has it: votes of the unknown are not to be turned round.
+    # As in `vote_weights`: the vote of a judge without a skill must not count against its label.
     counts = np.where(n_answers[known] > 0, n_answers[known], 0.0)
     mean = max(float(np.average(skill[known], weights=counts if counts.sum() else None)), 0.0)
     skill_of_judge = dict(zip(np.array(columns["worker"], object)[known], skill[known].tolist(), strict=True))
@@ -140,7 +140,7 @@ def label_consensus(skills: Source | Result, *, classes: Sequence[Any] | None = 
 
 
 def _n_classes(skill: FloatArray, accuracy: FloatArray) -> int:
-    """Return M, from p = ((M-1)s + 1)/M of some worker; two where no accuracy is given."""
+    """Return M by p = ((M-1)s + 1)/M, the median over the workers; two if no accuracy is given."""
     shows_n_classes = (accuracy - skill) > 1e-6  # a skill of one does not determine M
     if not shows_n_classes.any():
         return 2
@@ -149,8 +149,8 @@ def _n_classes(skill: FloatArray, accuracy: FloatArray) -> int:
     )
 
 
-def _stated(scores: FloatArray, n_verdicts: int) -> FloatArray:
-    """Return the posterior that can be stated: the default method's, of a crowd of which it could measure nothing."""
+def _calibrated_posterior(scores: FloatArray, n_verdicts: int) -> FloatArray:
+    """Return the posterior that the default method states if it cannot measure the dependence; (tasks, classes)."""
     rho = dependence_of(np.zeros(0), np.zeros(0)).rho
     posterior = softmax(scores * tempering(np.array([n_verdicts]), rho)[:, None])
     return calibration_law(PEOPLE, scores.shape[1]).calibrated(posterior)

@@ -43,13 +43,13 @@ def fit(
 
 
 def fitted_em(method: str, blocks: Blocks, em: ConfusionFit | OneCoinFit) -> Fitted:
-    """Return what EM learned; skills and weights are those of each worker's mean accuracy over the classes."""
+    """Return the fit by EM; skills and weights are those of each worker's mean accuracy over the classes."""
     m = blocks.n_classes
     workers = worker_estimates_of(blocks.per_worker, None)
     if m > 1:
         skills = skill_of(em.accuracy, m)
         workers = worker_estimates_of(blocks.per_worker, skills, weight(skills, m))
-    # Without the probabilities themselves, which the vote does not need wherever it is sent.
+    # Logarithms only: the vote needs no probabilities, and may be sent to other machines.
     model = MatrixScorer(em.log_theta, em.log_prior) if isinstance(em, ConfusionFit) else em
     return Fitted(
         vote=ByModel(model),

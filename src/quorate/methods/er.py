@@ -26,7 +26,7 @@ def er(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -
 
     Args:
         answers: who answered what.
-        gold: known labels of some tasks, which they then have.
+        gold: known labels of some tasks; these tasks get them.
         classes: how more than two classes are split: ``one-vs-rest`` or ``ordered``.
 
     Raises:
@@ -41,10 +41,10 @@ def er(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -
 
 
 def count_pairs(answers: Answers, method: str) -> PairStats:
-    """Count the pairs of workers, unless there are more than a table may hold.
+    """Return the statistics of the pairs of workers.
 
     Raises:
-        TooLargeError: there are.
+        TooLargeError: there are more pairs than a table may hold.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
@@ -63,7 +63,7 @@ def count_pairs(answers: Answers, method: str) -> PairStats:
 def ratio_scores(answers: Answers, binary: BinaryAnswers) -> BinaryScores:
     """Weigh by the ratio of the two eigenvectors, component by component [Dalvi13].
 
-    The leading vectors of all answers are zero outside one component, so each component has its own.
+    Each component has its own vectors: those of all answers are zero outside one component.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyyyx")})
@@ -79,7 +79,7 @@ def ratio_scores(answers: Answers, binary: BinaryAnswers) -> BinaryScores:
     def weigh_component(workers: IntArray, block: sparse.csr_array) -> tuple[FloatArray, float, bool]:
         v1, has_first = _leading(agreement[workers][:, workers])
         v2, has_second = _leading(share_tasks[workers][:, workers])
-        # The graph's vector has one sign. A worker whom it does not reach has no ratio, and its vote counts nothing.
+        # All entries of v2 have one sign. A worker whose entry is zero has no ratio, and weight zero.
         ratio = np.divide(v1, np.abs(v2), out=np.zeros(len(workers)), where=v2 != 0)
         return ratio * side_of(block @ ratio, block.sum(axis=1)), 0.0, has_first and has_second
 
@@ -92,7 +92,7 @@ def _leading(matrix: sparse.csr_array) -> tuple[FloatArray, bool]:
 
 
 def _with_ones(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.csr_array:
-    """Form a symmetric matrix with ones on its diagonal: everyone agrees with oneself."""
+    """Form a symmetric matrix with ones on its diagonal: each worker agrees with itself."""
     diagonal = np.arange(n)
     entries = np.concatenate([values, values, np.ones(n)])
     rows = np.concatenate([i, j, diagonal])

@@ -26,7 +26,7 @@ from quorate.voting.vote import LabelRows, Vote, decide, plug_in_vote, reveal, w
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """How the tasks of any block get their labels; can be sent to where the blocks are.
+    """A function that labels the tasks of any block; can be sent to the process that has the blocks.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), 1, 2, gold=np.array([0]))
     >>> Labelling(ByWeights(np.ones(1)))(block).label.tolist()
@@ -34,12 +34,12 @@ class Labelling:
     """
 
     vote: Callable[[Block], Vote]
-    costs: FloatArray | None = None  # labels given × true classes; labels are those of least expected cost
-    in_order: pa.Array | None = None  # the classes, if labels are those of least expected distance
+    costs: FloatArray | None = None  # (assigned label, true class); with costs, labels minimise the expected cost
+    in_order: pa.Array | None = None  # the ordered classes, if labels minimise the expected distance
     support: Support = ALL_SUPPORTED
 
     def __call__(self, block: Block) -> LabelRows:
-        """Vote on a block; tasks of known class have that, for certain."""
+        """Label a block; tasks with gold have their known class, with probability one."""
         return self.rows(block, self.vote(block))
 
     def rows(self, block: Block, task_vote: Vote) -> LabelRows:
@@ -55,7 +55,7 @@ class Labelling:
         return LabelRows.of(task_vote, block.per_task, n_abstained=abstained, has_status=has_status)
 
     def applied(self, task_vote: Vote, per_task: IntArray, known: IntArray | None) -> Vote:
-        """Return a vote with the known classes, and without what the answers do not support."""
+        """Return the vote with gold classes set, and without labels and confidences that the answers do not support."""
         if known is not None:
             task_vote = reveal(task_vote, known)
         task_vote = self.support.apply(task_vote, per_task, known)
@@ -64,22 +64,22 @@ class Labelling:
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """Everything of a result but the labels, in tables of workers; and the vote that gives the labels."""
+    """What a method estimated: tables of workers, and the vote that labels any block."""
 
-    vote: Callable[[Block], Vote]  # can be sent to where the blocks are
+    vote: Callable[[Block], Vote]  # can be sent to the process that has the blocks
     skill_estimates: WorkerEstimates
     identifiability: Identifiability
     fitted_confusion: ConfusionMatrices | None = None
     basis: ConfidenceBasis | None = None
     notes: tuple[Note, ...] = ()
-    costs: FloatArray | None = None  # labels given × true classes; None where every wrong label costs the same
-    in_order: pa.Array | None = None  # the classes, where they have an order that is to be used
+    costs: FloatArray | None = None  # (assigned label, true class); None if every wrong label costs the same
+    in_order: pa.Array | None = None  # the ordered classes, if labels minimise the expected distance
     support: Support = ALL_SUPPORTED  # what the answers support
     chances: FloatArray | None = None  # as `quorate.voting.vote.Vote.chances` returns them; workers × 2
 
     @property
     def labelling(self) -> Labelling:
-        """How the tasks of any block get their labels."""
+        """The function that labels any block."""
         return Labelling(self.vote, self.costs, self.in_order, self.support)
 
     def labels(self, blocks: Blocks) -> Iterator[LabelRows]:
@@ -89,7 +89,7 @@ class Fitted:
 
 @dataclass(frozen=True, eq=False)
 class ByWeights:
-    """The weighted majority, whose posterior is the share of the weight cast; of plain weights, the majority.
+    """Weighted majority; the posterior of a class is its share of the weight. With equal weights, the majority vote.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
     >>> ByWeights(np.array([1.0, 3.0]))(block).posterior.tolist()
@@ -105,7 +105,7 @@ class ByWeights:
 
 @dataclass(frozen=True, eq=False)
 class ByLogOdds:
-    """The plug-in vote.
+    """Plug-in vote: the posterior is the softmax of the summed log-odds weights, plus the log prior.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
     >>> ByLogOdds(np.log([2.0, 6.0]), None)(block).posterior.round(9).tolist()
@@ -138,7 +138,7 @@ class ByModel:
         return decide(block, scores, softmax(scores))
 
 
-STILL_RISING = 1e-3  # nats per answer: labels still move when EM is stopped while it gains as much a step
+MAX_LAST_GAIN = 1e-3  # nats per answer in the last step of EM; above it, labels still change
 
 
 def outcome(
@@ -155,7 +155,7 @@ def outcome(
     basis: ConfidenceBasis | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Result:
-    """Put a result together; the tasks of known label have that label, for certain.
+    """Return the result of a method; tasks of known label have this label, with probability one.
 
     Args:
         method: its name.
@@ -163,12 +163,12 @@ def outcome(
         task_vote: the labels and the posterior.
         gold: the known class of each task, -1 where unknown.
         skills: of each worker, NaN where not determined; None if the method estimates none.
-        weights: what each worker's vote counted; even by default.
+        weights: weight of each worker's vote; one by default.
         skill_estimates: estimates of the workers, by a method that has more than skills and weights.
-        identifiability: components of the interaction graph; found here if the method did not.
+        identifiability: components of the interaction graph; computed here by default.
         fitted_confusion: confusion matrices, if the method fits them.
-        basis: what the confidence rests on, of a method that adds to its model's own posterior.
-        notes: what a reader must know.
+        basis: what the confidence rests on, if the method calibrates it.
+        notes: notes of the method.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
@@ -225,11 +225,11 @@ def worker_estimates_of(
 
 
 def with_gold_counts(result: Result, *, centred: bool = False) -> Result:
-    """Let answers to tasks of known label count as right or wrong in the skills of a method that does not hold to them.
+    """Update the skills of a result by gold: answers to tasks of known label count as right or wrong.
 
     Args:
-        result: of a method in memory.
-        centred: what a skill is; see `quorate.skills.gold_counts.count_gold`.
+        result: result of a method in memory.
+        centred: the definition of a skill; see `quorate.skills.gold_counts.count_gold`.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": list("aa"), "label": list("xy")})
@@ -243,7 +243,7 @@ def with_gold_counts(result: Result, *, centred: bool = False) -> Result:
 
 
 def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_answers: int) -> tuple[Note, ...]:
-    """Warn of EM that ended where it cannot stand: worse than where it began, or still on its way.
+    """Return a note if EM ended with a lower likelihood than it began with, or had not converged.
 
     >>> print(*fit_notes("mine", [-10.0, -12.0], True, 10))
     mine: EM ended with a lower likelihood than it began with; its labels cannot be relied on
@@ -254,9 +254,9 @@ def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_
     """
     if len(log_likelihoods) < 2:
         return ()
-    if log_likelihoods[-1] < log_likelihoods[0] - STILL_RISING * n_answers:
+    if log_likelihoods[-1] < log_likelihoods[0] - MAX_LAST_GAIN * n_answers:
         text = f"{method}: EM ended with a lower likelihood than it began with; its labels cannot be relied on"
-    elif not converged and log_likelihoods[-1] - log_likelihoods[-2] > STILL_RISING * n_answers:
+    elif not converged and log_likelihoods[-1] - log_likelihoods[-2] > MAX_LAST_GAIN * n_answers:
         steps = len(log_likelihoods)
         text = f"{method}: EM had not converged after {steps} steps; allow it more (max_iterations, or rounds)"
     else:

@@ -11,7 +11,7 @@ from quorate.answers import Answers, Counted, check_vote_size
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import OUT_OF_CORE_METHODS, Block, Blocks, Sums
 from quorate.blocks.kernels import add_chances
-from quorate.blocks.memory import PIECE, MemoryBlocks, blocks_of
+from quorate.blocks.memory import MAX_BLOCK_ANSWERS, MemoryBlocks, blocks_of
 from quorate.errors import UnknownMethodError
 from quorate.graph.components import identify
 from quorate.io.gold import known_classes
@@ -43,7 +43,7 @@ def block_fit(method: str) -> Callable[..., Fitted]:
 
 
 def fit_blocks(blocks: Blocks, method: str = "quorate", crowd: Counted | None = None, **options: Any) -> Fitted:
-    """Fit a method to blocks, wherever they are.
+    """Fit a method to blocks in memory, on disk or in Spark.
 
     Args:
         blocks: blocks of all tasks, with their gold.
@@ -73,7 +73,7 @@ def _chances_of_blocks(blocks: Iterable[Block], labelling: Labelling) -> Sums:
     for block in blocks:
         sums = np.zeros((block.n_workers, 2)) if sums is None else sums
         add_chances(block, labelling.applied(labelling.vote(block), block.per_task, block.gold).posterior, sums)
-    assert sums is not None  # there is a block, if an empty one
+    assert sums is not None  # there is at least one block, possibly empty
     return (sums,)
 
 
@@ -91,8 +91,8 @@ def aggregate_in_memory(method: str, answers: Answers, *, gold: Source = None, *
 
 
 def _fitted(blocks: Blocks, method: str, crowd: Counted | None, **options: Any) -> Fitted:
-    """Fit a method; whether the answers support its confidence is another question."""
-    check_vote_size(min(blocks.n_tasks, PIECE), blocks.n_classes)  # a block has at most so many tasks
+    """Fit a method, without the check whether the answers support a confidence."""
+    check_vote_size(min(blocks.n_tasks, MAX_BLOCK_ANSWERS), blocks.n_classes)  # a block has at most so many tasks
     if method == "quorate" and crowd is not None:
         options = _default_options(crowd, **options)
     return block_fit(method)(blocks, **options)
@@ -129,13 +129,14 @@ def result_in_memory(method: str, answers: Answers, known: IntArray | None, fitt
 def _label_tasks(
     blocks: MemoryBlocks, labelling: Labelling, method: str, chances: FloatArray | None
 ) -> tuple[LabelRows, tuple[Note, ...]]:
-    """Label the tasks block by block; returns the labels, and a note where they contradict the votes.
+    """Label the tasks block by block; return the labels, and a note if they contradict the votes.
 
     Args:
         blocks: all tasks.
         labelling: how they are labelled.
         method: its name, for the note.
-        chances: to which what `Vote.chances` returns is added, so that nobody needs the posterior of all tasks for it.
+        chances: array to which the sums of `Vote.chances` are added block by block, which avoids storing the posterior
+            of all tasks; None for no sums.
     """
     n_tasks = blocks.n_tasks
     all_rows: LabelRows | None = None
@@ -177,7 +178,7 @@ def _labelled_block(block: Block, labelling: Labelling, method: str) -> tuple[La
 def _complete_vote(
     answers: Answers, known: IntArray | None, labelling: Labelling, tasks: IntArray | None = None
 ) -> Vote:
-    """Vote on all tasks, or on some, at once: scores and posterior of every task and class."""
+    """Return the vote on all tasks, or on `tasks`, with the scores and the posterior of every class."""
     if tasks is not None:
         is_chosen = np.zeros(answers.n_tasks, dtype=bool)
         is_chosen[tasks] = True
@@ -199,7 +200,7 @@ def _complete_vote(
 def _default_options(
     crowd: Counted, *, group: Any = None, skills: Any = None, judges: bool | None = None, **options: Any
 ) -> dict[str, Any]:
-    """Turn what callers state about the workers into codes; recognise models by their names."""
+    """Return the options of the default method: groups and skills by worker code, models recognised by name."""
     names = crowd.worker_names
     if isinstance(crowd, Answers):
         judges = crowd.judges if judges is None else judges

@@ -1,4 +1,4 @@
-"""aggregate over an engine: read the answers into memory where they are few, else pack them into blocks and fit."""
+"""aggregate over an engine: read the answers into memory if they are few, else pack them into blocks and fit."""
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.backends.disk import BlockCrowdInfo, FileBlocks, PassingFolder, pack_blocks
+from quorate.backends.disk import BlockCrowdInfo, FileBlocks, TemporaryFolder, pack_blocks
 from quorate.backends.expressions import EngineTable
 from quorate.backends.group_column import read_groups
 from quorate.backends.output import (
@@ -69,7 +69,7 @@ def aggregate_source(
     costs: Source = None,
     **options: Any,
 ) -> Result:
-    """Turn answers that are too many for memory into labels and skills; takes what `quorate.backends.aggregate` takes.
+    """Aggregate answers that do not fit in memory; the options are those of `quorate.backends.aggregate`.
 
     Raises:
         NotInMemoryError: the method needs every answer in memory.
@@ -93,17 +93,17 @@ def aggregate_source(
     check_output(engine_source.engine, output, output_table)
     blocks, packing_notes = pack_source(engine_source, local_gold(gold, engine_source.reading))
     crowd_info = blocks.crowd_info
-    priced = None if costs is None else read_costs(costs, crowd_info.classes)
+    cost_matrix = None if costs is None else read_costs(costs, crowd_info.classes)
     if chosen == "quorate":
         options = {"judges": engine_source.reading.judges, "group": read_groups(engine_source), **options}
-    fitted = replace(fit_blocks(blocks, chosen, crowd_info, **options), costs=priced)
-    kept = _written(engine_source, fitted, blocks, output, output_table)
+    fitted = replace(fit_blocks(blocks, chosen, crowd_info, **options), costs=cost_matrix)
+    labels = _write_labels(engine_source, fitted, blocks, output, output_table)
     return Result(
         method=chosen,
         info=BlockCrowdInfo(
             **{field.name: getattr(crowd_info, field.name) for field in fields(crowd_info)}, blocks=blocks
         ),
-        label_source=kept,
+        label_source=labels,
         skill_estimates=fitted.skill_estimates,
         identifiability=fitted.identifiability,
         fitted_confusion=fitted.fitted_confusion,
@@ -116,7 +116,7 @@ def aggregate_source(
 def pack_source(
     engine_source: EngineSource, gold: LocalGold | None
 ) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:
-    """Pack answers into blocks: in Spark where they lie there and it can, else here; with notes on that."""
+    """Pack the answers of an engine into blocks, in Spark if possible, else on this machine; return them and notes."""
     notes: tuple[Note, ...] = ()
     if engine_source.engine.name == "pyspark":
         why_not = spark_lacks(engine_source.engine)
@@ -134,7 +134,7 @@ def pack_source(
 
 
 def _by_role(engine_source: EngineSource) -> EngineTable:
-    """Name the columns task, worker, label, and order where that decides."""
+    """Rename the columns to task, worker and label; keep order only if it resolves conflicting answers."""
     table = by_role(engine_source.table, engine_source.reading, engine_source.choice.where)
     order = engine_source.choice.where.order
     return (
@@ -145,7 +145,7 @@ def _by_role(engine_source: EngineSource) -> EngineTable:
 
 
 def _rows(engine_source: EngineSource) -> Iterator[pa.RecordBatch]:
-    """Take the rows out of the engine."""
+    """Yield the rows that the engine streams, task, worker, label (and order)."""
     for batch in engine_source.engine.stream(_by_role(engine_source), "reading the answers", engine_source.n_rows):
         if "order" in batch.schema.names and batch.column("order").null_count:
             missing = count(batch.column("order").null_count, "row")
@@ -153,24 +153,24 @@ def _rows(engine_source: EngineSource) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def _written(
+def _write_labels(
     engine_source: EngineSource,
     fitted: Fitted,
     blocks: FileBlocks | SparkBlocks,
     output: str | Path | None,
     output_table: str | None,
 ) -> KeptLabels:
-    """Vote block by block, and write the labels where they are wanted; else to a file for the time being."""
+    """Vote block by block, and write the labels to the output; without an output, to a temporary file."""
     engine = engine_source.engine
     tally = LabelTally()
     if isinstance(blocks, SparkBlocks):
         if output_table is not None:
-            figures = spark_confidence_stats(fitted.labelling, blocks, has_costs=fitted.costs is not None)
+            stats = spark_confidence_stats(fitted.labelling, blocks, has_costs=fitted.costs is not None)
             with label_frame(fitted.labelling, blocks) as frame:
                 put_spark_table(engine, frame, output_table)
-            return KeptLabels(engine, figures, output_table, in_table=True, summed_chances=fitted.chances)
+            return KeptLabels(engine, stats, output_table, in_table=True, summed_chances=fitted.chances)
         batches = spark_label_batches(fitted.labelling, blocks, tally)
-        keeper = PassingFolder(engine_source.choice.where.temp)
+        keeper = TemporaryFolder(engine_source.choice.where.temp)
     else:
         batches = label_batches(fitted.labels(blocks), blocks, tally)
         keeper = blocks.folder
@@ -188,13 +188,13 @@ def _written(
             columns=tally.columns,
             summed_chances=fitted.chances,
         )
-    place = keeper.path / "labels.parquet"
-    with place.open("wb") as stream:
+    labels_file = keeper.path / "labels.parquet"
+    with labels_file.open("wb") as stream:
         write_batches(batches, stream, "parquet")
     if output is not None:
-        write_remote(engine, place, str(output))
+        write_remote(engine, labels_file, str(output))
     return KeptLabels(
-        engine, tally.confidence_stats(), output, file=place, keeper=keeper, summed_chances=fitted.chances
+        engine, tally.confidence_stats(), output, file=labels_file, keeper=keeper, summed_chances=fitted.chances
     )
 
 
@@ -212,11 +212,11 @@ def aggregate(
     costs: Source = None,
     **options: Any,
 ) -> Result:
-    """Turn answers that an engine holds into labels and skills.
+    """Turn answers in an engine into labels and skills.
 
-    Where they are few enough (20 million, or what ``memory`` holds) they are read, and every method runs as
-    `quorate.aggregate` runs it. Above, their rows stream into blocks on disk, over which those methods pass that are
-    sums over tasks: ``quorate``, ``rank-one``, ``majority``, ``iwmv``, ``one-coin`` and ``dawid-skene``.
+    Up to 20 million answers (or as many as fit in ``memory``) are read into memory, and every method runs as in
+    `quorate.aggregate`. More answers are streamed into blocks on disk; then only the methods that are sums over tasks
+    run: ``quorate``, ``rank-one``, ``rank-one-centred``, ``majority``, ``iwmv``, ``one-coin`` and ``dawid-skene``.
 
     Args:
         source: a path or a pattern, the URL of an engine, a database file, an ibis table, or a table in memory; None
@@ -224,16 +224,16 @@ def aggregate(
         method: a name from `quorate.methods.registry.METHODS`; by default ``quorate``.
         gold: known labels of some tasks.
         output: a file of the labels: Parquet, CSV or JSON lines.
-        output_table: a table that the engine makes of the labels.
-        intervals: as `quorate.aggregate`; out of core ``fast``, which is what ``auto`` means there, or ``none``.
+        output_table: name of a table for the labels, which the engine creates.
+        intervals: as in `quorate.aggregate`; out of core only ``fast``, which ``auto`` means there, or ``none``.
         level: level of the intervals.
-        costs: cost of each label given where another class is true, as `quorate.aggregate`.
+        costs: cost of assigning one class if another is true, as in `quorate.aggregate`.
         options: where the answers are, see `quorate.backends.engine.EngineOptions`: engine, memory, temp, master,
             connect, table, order, most; how to read them, as `quorate.read`: task, worker, label, on_conflict,
             skip_missing, classes, format, delimiter, group; all others for the method.
 
     Raises:
-        EngineError: the engine is not there, or failed.
+        EngineError: the engine is not available, or failed.
         InputError: the answers cannot be used as they are.
         NotInMemoryError: the method needs every answer in memory, and they are too many.
 
@@ -288,10 +288,10 @@ def interval_choice(intervals: str, level: float) -> IntervalChoice:
 
 
 def kept_labels(result: Result) -> KeptLabels:
-    """Return the labels of a result where they lie.
+    """Return the labels of a result that an engine or a file holds.
 
     Raises:
-        OptionError: they are in memory.
+        OptionError: the labels are in memory.
 
     >>> import quorate
     >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}

@@ -7,7 +7,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.io.read_table import Source
 from quorate.methods.binary_reduction import (
-    FAINT,
+    ROUNDING_LEVEL,
     BinaryAnswers,
     BinaryScores,
     aggregate_by_class,
@@ -23,7 +23,7 @@ def ghosh_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-r
 
     Args:
         answers: who answered what.
-        gold: known labels of some tasks, which they then have.
+        gold: known labels of some tasks; these tasks get them.
         classes: how more than two classes are split: ``one-vs-rest`` or ``ordered``.
 
     >>> import quorate
@@ -35,9 +35,9 @@ def ghosh_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-r
 
 
 def singular_scores(binary: BinaryAnswers) -> BinaryScores:
-    """Weigh each worker by the leading right singular vector v of U, so that task scores U v follow the left one.
+    """Weigh workers by the leading right singular vector v of U; the task scores U v are proportional to the left one.
 
-    Each component has its own: the leading vector of all answers is zero outside one of them.
+    Each component has its own vector: that of all answers is zero outside one component.
 
     >>> task, worker = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
     >>> answers = BinaryAnswers(task, worker, np.array([1.0, 1, -1, -1, -1, 1]), 2, 3, np.zeros(3, int))
@@ -49,8 +49,8 @@ def singular_scores(binary: BinaryAnswers) -> BinaryScores:
         v, converged = leading_vector(lambda x: block.T @ (block @ x), len(workers), scale=block.nnz)
         score = block @ v
         plain = block.sum(axis=1)
-        score[np.abs(score) <= FAINT * (abs(block) @ np.abs(v))] = 0.0
-        # The labels agree with the majority more often than not; by the scores if the labels agree in half.
+        score[np.abs(score) <= ROUNDING_LEVEL * (abs(block) @ np.abs(v))] = 0.0
+        # Choose the sign whose labels agree with more votes; if both have equally many, decide by the scores.
         side = np.sign(np.sign(score) @ plain) or side_of(score, plain)
         return side * v, 0.0, converged
 

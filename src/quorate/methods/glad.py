@@ -1,7 +1,7 @@
 """GLAD: the ability of each worker and the ease of each task, by EM [Whitehill09].
 
 A worker of ability a is right on a task of ease e^b with probability sigmoid(a·e^b), and else gives each other class
-alike often. Abilities and log-eases are normal a priori, with variance one.
+with equal probability. Abilities and log-eases are normal a priori, with variance one.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from quorate.voting.posterior import clamp_gold, log_likelihood, softmax
 from quorate.voting.vote import MAX_LOG_ODDS, check_prior, decide, skill_of
 
 PRIOR_MEAN = 1.0  # of abilities and log-eases, as [Whitehill09] and crowd-kit have it
-HALVINGS = 8  # of a step that would lower the objective: 1/256 of it is next to none
-MAX_STEP = 1.0  # of an ability or a log-ease: where a sigmoid is flat, a Newton step is too long
+MAX_HALVINGS = 8  # of a step that would lower the objective; then the value stays
+MAX_STEP = 1.0  # change of an ability or log-ease in one step; where the sigmoid is flat, Newton steps are too long
 
 
 def glad(
@@ -36,10 +36,10 @@ def glad(
     ability: FloatArray | None = None,
     ease: FloatArray | None = None,
 ) -> Result:
-    """Fit an ability for each worker and an ease for each task; a vote counts their product.
+    """Fit an ability for each worker and an ease for each task; the weight of a vote grows with their product.
 
-    A worker's skill is that of its mean probability of being right on the tasks it answered, and its weight the mean of
-    what its votes counted.
+    A worker's skill is that of its mean probability of being right on the tasks it answered, and its weight the mean
+    weight of its votes.
 
     Args:
         answers: who answered what.
@@ -51,7 +51,7 @@ def glad(
         ease: prior mean of each task's log-ease (Python only); 1 by default.
 
     Raises:
-        OptionError: a number that must be positive is not, or there is not one for each.
+        OptionError: a number that must be positive is not, or an array has the wrong length.
         TooLargeError: the posterior would not fit.
 
     >>> import quorate
@@ -97,7 +97,7 @@ class GladPriors:
 
 @dataclass(frozen=True)
 class Glad:
-    """Where EM ended."""
+    """Parameters and posterior after the last step of EM."""
 
     ability: FloatArray  # of each worker
     ease: FloatArray  # the logarithm, of each task
@@ -117,9 +117,9 @@ def fit_glad(
 ) -> Glad:
     """Alternate between the posterior of the labels and Newton steps for abilities and eases.
 
-    The paper ascends by the gradient of both together. Given the eases, abilities do not depend on each other, nor
-    eases given the abilities, so each of them has its own Newton step here, halved where it would lead down: every step
-    of EM then raises the likelihood, and none costs more than a few sums over the answers.
+    The paper uses gradient ascent in all parameters together. Given the eases, the abilities are independent of each
+    other, and eases given the abilities, so here each parameter has its own Newton step, halved while it would lower
+    the objective. So no step of EM lowers the log-posterior, and a step costs a few sums over the answers.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
@@ -150,9 +150,9 @@ def fit_glad(
 def _log_joint(answers: Answers, ability: FloatArray, ease: FloatArray, prior: FloatArray) -> FloatArray:
     """Return log P(answers, class): an answer adds log s to its own class and log (1-s)/(M-1) to every other."""
     x = ability[answers.worker] * np.exp(ease)[answers.task]
-    spread = np.log(max(answers.n_classes - 1, 1))
-    wrong = answers.by_task(-_softplus(x)) - spread * answers.per_task
-    voted = np.bincount(answers.cells, x + spread, answers.n_tasks * answers.n_classes)
+    log_others = np.log(max(answers.n_classes - 1, 1))
+    wrong = answers.by_task(-_softplus(x)) - log_others * answers.per_task
+    voted = np.bincount(answers.cells, x + log_others, answers.n_tasks * answers.n_classes)
     scores: FloatArray = voted.reshape(-1, answers.n_classes) + wrong[:, None] + np.log(prior)
     return scores
 
@@ -160,7 +160,7 @@ def _log_joint(answers: Answers, ability: FloatArray, ease: FloatArray, prior: F
 def _newton_steps(
     answers: Answers, right: FloatArray, ability: FloatArray, ease: FloatArray, priors: GladPriors
 ) -> tuple[FloatArray, FloatArray]:
-    """Take one step for every ability, then one for every log-ease, given how likely each answer is right.
+    """Take one step for every ability, then one for every log-ease, given the probability that each answer is right.
 
     What an answer adds to the expected log-likelihood is r·x - log(1 + e^x), with x = a·e^b; x is linear in a, and is
     its own first and second derivative by b.
@@ -194,12 +194,12 @@ def _newton(
     derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray | None]],
     sums: Callable[[FloatArray], FloatArray],
 ) -> FloatArray:
-    """Move each value by its own Newton step, halved until it does not lead down."""
+    """Return the values after a Newton step each, halved while it would lower the objective."""
     x = product(value)
     first, second = derivatives(x)
     p = 1 / (1 + np.exp(-np.clip(x, -MAX_LOG_ODDS, MAX_LOG_ODDS)))
-    curvature = sums(p * (1 - p) * first**2) + 1  # that of the normal law is one
-    if second is not None:  # where the objective is convex, a Newton step would lead down
+    curvature = sums(p * (1 - p) * first**2) + 1  # one from the normal prior
+    if second is not None:  # where the objective is convex, a plain Newton step would lower it
         curvature += np.maximum(sums((p - right) * second), 0.0)
     step: FloatArray = np.clip((sums((right - p) * first) - (value - mean)) / curvature, -MAX_STEP, MAX_STEP)
 
@@ -208,13 +208,13 @@ def _newton(
         return value_there
 
     before = objective(value, x)
-    for _ in range(HALVINGS):
+    for _ in range(MAX_HALVINGS):
         falls = objective(value + step, product(value + step)) < before
         if not falls.any():
             return value + step
         step[falls] /= 2
-    moved: FloatArray = value + np.where(falls, 0.0, step)
-    return moved
+    new_value: FloatArray = value + np.where(falls, 0.0, step)
+    return new_value
 
 
 def _softplus(x: FloatArray) -> FloatArray:
@@ -224,7 +224,7 @@ def _softplus(x: FloatArray) -> FloatArray:
 
 
 def glad_result(answers: Answers, fit: Glad, gold: IntArray | None) -> Result:
-    """Put a result together from where EM ended.
+    """Return the result of a fit.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers

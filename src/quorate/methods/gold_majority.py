@@ -1,4 +1,4 @@
-"""Majority vote weighed by known labels: a worker's vote counts its share of right answers to them."""
+"""Majority vote weighed by known labels: the weight of a worker is its share of right answers to gold tasks."""
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from quorate.voting.vote import majority, skill_of, weighted_majority
 def gold_majority(answers: Answers, *, gold: Source = None) -> Result:
     """Weigh each worker by its share of right answers to tasks of known label.
 
-    A worker who answered none of them takes part with the share of the whole crowd, and has no skill. Without known
+    A worker who answered none of them has the share of the whole crowd as its weight, and no skill. Without known
     labels every vote counts the same.
 
     Args:
         answers: who answered what.
-        gold: known labels of some tasks, which they then have.
+        gold: known labels of some tasks; these tasks get them.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xyyx")})

@@ -63,7 +63,7 @@ def agreement_with(answers: Answers, label: IntArray) -> FloatArray:
     >>> agreement_with(answers, np.array([0, 1])).tolist()
     [0.5, 0.0]
     """
-    alike = answers.alike(label)
+    n_equal = answers.alike(label)
     n = answers.per_worker
-    share: FloatArray = np.where(n > 0, alike / np.maximum(n, 1), 1 / answers.n_classes)
+    share: FloatArray = np.where(n > 0, n_equal / np.maximum(n, 1), 1 / answers.n_classes)
     return share

@@ -1,4 +1,4 @@
-"""KOS: messages between tasks and workers, and the centred singular vector that goes by the same name [Karger14]."""
+"""KOS: messages between tasks and workers, and the centred singular vector that is also called KOS [Karger14]."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.errors import check_at_least_one
 from quorate.io.read_table import Source
 from quorate.methods.binary_reduction import (
-    FAINT,
+    ROUNDING_LEVEL,
     BinaryAnswers,
     BinaryScores,
     aggregate_by_class,
@@ -27,13 +27,13 @@ def kos(
 
     Args:
         answers: who answered what.
-        gold: known labels of some tasks, which they then have.
+        gold: known labels of some tasks; these tasks get them.
         classes: how more than two classes are split: ``one-vs-rest`` or ``ordered``.
         iterations: number of rounds.
         seed: random seed of the first messages, which are normal with mean one and variance one.
 
     Raises:
-        OptionError: there is not one round.
+        OptionError: the number of rounds is below one.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
@@ -45,7 +45,7 @@ def kos(
 
 
 def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> BinaryScores:
-    """Exchange messages for some rounds, each sum leaving out what came from its recipient [Karger14].
+    """Exchange messages for some rounds; each message leaves out what its recipient sent [Karger14].
 
     >>> task, worker = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
     >>> answers = BinaryAnswers(task, worker, np.array([1.0, 1, -1, -1, -1, 1]), 2, 3, np.zeros(3, int))
@@ -57,7 +57,7 @@ def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> BinarySc
     value = binary.value
     at = binary.component[worker]
     n_messages = np.maximum(np.bincount(at), 1)
-    # Every run draws the same noise, so that no class is treated otherwise than another.
+    # Every run draws the same noise, so that all classes are treated equally.
     to_task = np.random.default_rng(seed).normal(1.0, 1.0, len(task))
     for _ in range(iterations):
         to_worker = _from_the_others(value * to_task, task, binary.by_task)
@@ -70,21 +70,21 @@ def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> BinarySc
     return BinaryScores(binary.by_task(message), binary.by_task(np.abs(message)), binary.by_worker(to_task) / n_answers)
 
 
-def _from_the_others(message: FloatArray, at: IntArray, sums: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Sum at each node the messages of its other edges; rounding noise would grow, and is set to zero."""
-    from_others = sums(message)[at] - message
-    from_others[np.abs(from_others) <= FAINT * sums(np.abs(message))[at]] = 0.0
+def _from_the_others(message: FloatArray, node: IntArray, sums: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Return for each edge the sum of the messages of its node's other edges; zero if it is only a rounding error."""
+    from_others = sums(message)[node] - message
+    from_others[np.abs(from_others) <= ROUNDING_LEVEL * sums(np.abs(message))[node]] = 0.0
     return from_others
 
 
 def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -> Result:
-    """Label each task by the leading left singular vector of the ±1 answers, less each worker's mean answer.
+    """Label each task by the leading left singular vector of the ±1 answers, minus each worker's mean answer.
 
-    This is what several comparisons print under the name of KOS; it has little in common with message passing.
+    Several published comparisons call this method KOS; it has little in common with message passing.
 
     Args:
         answers: who answered what.
-        gold: known labels of some tasks, which they then have.
+        gold: known labels of some tasks; these tasks get them.
         classes: how more than two classes are split: ``one-vs-rest`` or ``ordered``.
 
     >>> import quorate
@@ -98,8 +98,8 @@ def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-res
 def centred_scores(binary: BinaryAnswers) -> BinaryScores:
     """Weigh each worker by the leading right singular vector of U - 1 mu', mu the mean of each column of U.
 
-    The mean is over all tasks of the component, those that the worker left out counting zero. The rank-one correction
-    is applied, never formed.
+    The mean is over all tasks of the component; a task that the worker did not answer counts as zero. The matrix 1 mu'
+    is never formed.
 
     >>> task, worker = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
     >>> answers = BinaryAnswers(task, worker, np.array([1.0, 1, -1, -1, -1, 1]), 2, 3, np.zeros(3, int))
@@ -116,9 +116,9 @@ def centred_scores(binary: BinaryAnswers) -> BinaryScores:
             return product
 
         v, converged = leading_vector(gram, len(workers), scale=block.nnz)
-        # Most of the vector's square lies with workers of positive weight. Equal halves decide nothing, and abstain.
+        # Choose the sign with which workers of positive weight have most of the squared length; zero if both are equal.
         balance = (v * np.abs(v)).sum()
-        v *= np.sign(balance) if abs(balance) > FAINT else 0.0
+        v *= np.sign(balance) if abs(balance) > ROUNDING_LEVEL else 0.0
         return v, -float(mean @ v), converged
 
     return weigh_by_component(binary, weigh_component)

@@ -20,8 +20,8 @@ from quorate.result import Result
 from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import decide, majority, skill_of, tally
 
-MOST_WORKERS = 2_000  # a factor of their matrix takes a fifth of a second, and there is one in every sweep
-SMALL = 2e-6  # as in the port of the authors' code that this follows: keeps logarithms and reciprocals finite
+MAX_WORKERS = 2_000  # each sweep factors a workers × workers matrix, which takes 0.2 seconds at this size
+EPSILON = 2e-6  # keeps logarithms and reciprocals finite; the value of the port of the authors' code
 
 
 def m3v(
@@ -42,7 +42,7 @@ def m3v(
 
     Args:
         answers: who answered what.
-        gold: known labels of some tasks; every sweep holds to them.
+        gold: known labels of some tasks; they stay fixed.
         margin: by how much the weighted vote for the right class should exceed that for any other.
         c: cost per unit by which the margin is missed.
         prior_variance: variance of the prior of each weight.
@@ -92,17 +92,17 @@ def check_workers(answers: Answers, method: str) -> None:
     >>> check_workers(quorate.read({"task": [1], "worker": ["a"], "label": ["x"]}), "m3v")
     """
     n = answers.n_workers
-    if n > MOST_WORKERS:
+    if n > MAX_WORKERS:
         raise TooLargeError(
             f"{method} factors a workers × workers matrix in every iteration: with {n:,} workers it has {n * n:,} "
-            f"entries, and the method stops at {MOST_WORKERS:,} workers. "
+            f"entries, and the method stops at {MAX_WORKERS:,} workers. "
             "Leave out workers with few answers, or use rank-one, iwmv or opt-ds, whose cost is linear in the answers"
         )
 
 
 @dataclass(frozen=True)
 class _Sampled:
-    """Means over the samples that count."""
+    """Means over the samples after the burn-in."""
 
     shares: FloatArray  # of each class among a task's labels; (tasks, classes)
     weights: FloatArray  # η
@@ -122,7 +122,7 @@ def _sample(
     answers = used.answers
     n_tasks = answers.n_tasks
     n_classes = answers.n_classes
-    alike = np.ones(n_classes)
+    flat_prior = np.ones(n_classes)
     label = hold_labels(majority(answers).label, used.known)
     weights = np.zeros(answers.n_workers)
     scale = np.ones(n_tasks)
@@ -133,24 +133,24 @@ def _sample(
         separations = separation(answers, label, rival(tally(answers, weights), label))
         weights = _draw_weights(separations, scale, margin, c, prior_variance, rng)
         confusion = _draw_confusion(answers, label, rng)
-        short = np.abs(c * (margin - separations @ weights) + SMALL)
-        scale = np.maximum(rng.wald(1 / np.maximum(short, SMALL), 1.0), 0.0)  # rounding may take it below zero
-        evidence = log_joint(answers, np.log(confusion + SMALL), alike)
+        short = np.abs(c * (margin - separations @ weights) + EPSILON)
+        scale = np.maximum(rng.wald(1 / np.maximum(short, EPSILON), 1.0), 0.0)  # rounding may make it negative
+        evidence = log_joint(answers, np.log(confusion + EPSILON), flat_prior)
         log_odds = _label_log_odds(tally(answers, weights), evidence, scale, margin, c)
-        # The largest of logarithms with Gumbel noise is a draw from their softmax.
+        # The argmax of log-odds with Gumbel noise is a draw from their softmax.
         label = hold_labels((log_odds + rng.gumbel(size=log_odds.shape)).argmax(axis=1), used.known)
-        # That port drops one sweep more than its burn-in; here burn_in is exactly what is left out.
+        # The port of the authors' code drops one sweep more; here exactly `burn_in` sweeps are dropped.
         if sweep >= burn_in:
             votes[np.arange(n_tasks), label] += 1
             total += weights
             right += np.diagonal(confusion, axis1=1, axis2=2).mean(axis=1)
-    kept = sweeps - burn_in
-    votes[answers.per_task == 0] = kept / n_classes  # nothing is known there, and chance shall not look like a label
-    return _Sampled(votes / kept, total / kept, right / kept)
+    n_samples = sweeps - burn_in
+    votes[answers.per_task == 0] = n_samples / n_classes  # no answers: random draws must not look like a label
+    return _Sampled(votes / n_samples, total / n_samples, right / n_samples)
 
 
 def rival(scores: FloatArray, label: IntArray) -> IntArray:
-    """Return the class with the best score except the label, the first of equals.
+    """Return for each task the class with the best score except the label; the first of equal ones.
 
     >>> rival(np.array([[3.0, 1.0, 2.0]]), np.array([0])).tolist()
     [2]
@@ -162,7 +162,7 @@ def rival(scores: FloatArray, label: IntArray) -> IntArray:
 
 
 def lead(scores: FloatArray) -> FloatArray:
-    """By how much each class's score exceeds the best of the others; two classes at least.
+    """Return by how much the score of each class exceeds the best of the other classes; needs two classes.
 
     >>> lead(np.array([[3.0, 1.0, 2.0]])).tolist()
     [[1.0, -2.0, -1.0]]
@@ -176,7 +176,7 @@ def lead(scores: FloatArray) -> FloatArray:
 
 
 def separation(answers: Answers, label: IntArray, against: IntArray) -> Any:
-    """Return g(label) - g(against) of each task, sparse: 1 for who gave the label, -1 for who gave the other class.
+    """Return g(label) - g(against), sparse (tasks, workers): 1 if the worker gave the label, -1 if the other class.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
@@ -190,14 +190,14 @@ def separation(answers: Answers, label: IntArray, against: IntArray) -> Any:
 def _draw_weights(
     separations: Any, scale: FloatArray, margin: float, c: float, prior_variance: float, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw η from N(B⁻¹a, B⁻¹), B = I/v + c² Σ u d d' and a = c² Σ (ℓu + 1/c) d, d the rows of ``apart``."""
+    """Draw η from N(B⁻¹a, B⁻¹), B = I/v + c² Σ u d d' and a = c² Σ (ℓu + 1/c) d, d the rows of ``separations``."""
     precision = (separations.T @ (sparse.diags_array(c**2 * scale) @ separations)).toarray()
     precision[np.diag_indices_from(precision)] += 1 / prior_variance
-    pull = separations.T @ (c**2 * (margin * scale + 1 / c))
+    linear_term = separations.T @ (c**2 * (margin * scale + 1 / c))
     factor = linalg.cholesky(precision, lower=True, overwrite_a=True)
-    noise = rng.standard_normal(len(pull))
+    noise = rng.standard_normal(len(linear_term))
     # With B = LL', L⁻ᵀ(L⁻¹a + z) has the mean B⁻¹a and the covariance B⁻¹.
-    forward = linalg.solve_triangular(factor, pull, lower=True)
+    forward = linalg.solve_triangular(factor, linear_term, lower=True)
     weights: FloatArray = linalg.solve_triangular(factor, forward + noise, lower=True, trans="T")
     return weights
 
@@ -213,9 +213,9 @@ def _draw_confusion(answers: Answers, label: IntArray, rng: np.random.Generator)
 
 
 def _label_log_odds(scores: FloatArray, evidence: FloatArray, scale: FloatArray, margin: float, c: float) -> FloatArray:
-    """Return the log-probability of each task's classes given everything else, up to a constant a task.
+    """Return the log-probability of each task's classes given everything else, up to a constant per task.
 
-    The square -u/2·(1/u + cζ)² is multiplied out; its 1/u is the same for all classes, and would overflow for small u.
+    The square -u/2·(1/u + cζ)² is expanded without its term in 1/u, which is equal for all classes and may overflow.
     """
     short = c * (margin - lead(scores))
     log_odds: FloatArray = evidence - short - scale[:, None] / 2 * short**2

@@ -1,4 +1,4 @@
-"""M3V as first posed: a support vector machine for the weights and a vote for the labels, in turn [Tian15]."""
+"""M3V in its first form: a support vector machine for the weights and a vote for the labels, in turn [Tian15]."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,22 +20,22 @@ from quorate.voting.posterior import hold_labels
 from quorate.voting.ties import TIE_TOLERANCE
 from quorate.voting.vote import decide, majority, tally, weighted_majority
 
-GAP = 1e-6  # duality gap, relative to the objective, at which the machine is solved
-INSIDE = 0.995  # a step goes this share of the way to the nearest bound
-MOST_STEPS = 100  # of the interior-point method; some twenty are usual
+MAX_GAP = 1e-6  # duality gap, relative to the objective, up to which the machine counts as solved
+STEP_FRACTION = 0.995  # of the distance to the nearest bound that a step goes
+MAX_STEPS = 100  # of the interior-point method; about twenty are usual
 
 
 def m3v_svm(
     answers: Answers, *, gold: Source = None, margin: float = 1.0, c: float = 0.25, max_iterations: int = 50
 ) -> Result:
-    """Find the weights that give the labels the widest margin, vote with them, and repeat until the labels stand still.
+    """Find the weights that give the labels the widest margin, vote with them, and repeat until no label changes.
 
-    Both steps lower ½|η|² + c·Σ (what is missing from the margin), so labels converge; a class takes a task over only
-    if its score is truly larger. No randomness enters.
+    Both steps lower ½|η|² + c·Σ(shortfall from the margin), so the labels converge; a label changes only to a class
+    whose score is larger by more than rounding errors. The method is deterministic.
 
     Args:
         answers: who answered what.
-        gold: known labels of some tasks; they are held fixed.
+        gold: known labels of some tasks; they stay fixed.
         margin: by how much the weighted vote for the right class should exceed that for any other.
         c: cost per unit by which the margin is missed.
         max_iterations: maximum number of rounds.
@@ -67,7 +67,7 @@ def m3v_svm(
             notes = []
             break
         label = better
-    if not machine.gap <= GAP:
+    if not machine.gap <= MAX_GAP:
         gap = f"m3v-svm: the last machine is only solved to a relative duality gap of {machine.gap:.1e}"
         notes.append(Note(NOT_CONVERGED, gap))
     task_vote = weighted_majority(used.answers, machine.weights)
@@ -77,7 +77,7 @@ def m3v_svm(
 
 
 def _vote_again(scores: FloatArray, label: IntArray) -> IntArray:
-    """Return the best class of each task, and the old label where that is as good."""
+    """Return the class with the best score for each task; the old label where its score is as good."""
     rows = np.arange(len(label))
     best = scores.argmax(axis=1)
     gain = scores[rows, best] - scores[rows, label]
@@ -86,12 +86,12 @@ def _vote_again(scores: FloatArray, label: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class Machine:
-    """A solved machine, and the certificate that it is."""
+    """The weights of a support vector machine, and the duality gap that certifies them."""
 
     weights: FloatArray  # η
     objective: float  # ½|η|² + c·Σξ at these weights
     gap: float  # objective minus the bound that the dual proves, relative to the objective
-    steps: int
+    steps: int  # of the interior-point method
 
 
 def _objective(answers: Answers, weights: FloatArray, label: IntArray, margin: float, c: float) -> float:
@@ -101,9 +101,9 @@ def _objective(answers: Answers, weights: FloatArray, label: IntArray, margin: f
 
 
 def _constraints(answers: Answers, label: IntArray) -> tuple[Any, IntArray]:
-    """Return a row g(label) - g(k) for each task and rival class k, sparse, and the task of each row.
+    """Return the constraints, a row g(label) - g(k) for each task and other class k, sparse, and the task of each row.
 
-    The classes that a task's workers did not give all ask the same, so one of them stands for the rest.
+    All classes that no worker gave to a task have the same row, which is listed once.
     """
     tasks = np.arange(answers.n_tasks)
     other_counts = answers.counts.copy()
@@ -114,15 +114,15 @@ def _constraints(answers: Answers, label: IntArray) -> tuple[Any, IntArray]:
     item, klass = np.nonzero(rivals)
     row = np.full(rivals.shape, -1)
     row[item, klass] = np.arange(len(item))
-    # Who gave the label counts in every row of the task; who gave another class, in its own row only.
-    alike = answers.label == label[answers.task]
+    # Workers who gave the label have 1 in every row of the task; those who gave another class, -1 in its row only.
+    gave_label = answers.label == label[answers.task]
     per_task = np.bincount(item, minlength=answers.n_tasks)
-    repeats = per_task[answers.task[alike]]
-    first = np.repeat(starts_of(per_task)[answers.task[alike]], repeats)
+    repeats = per_task[answers.task[gave_label]]
+    first = np.repeat(starts_of(per_task)[answers.task[gave_label]], repeats)
     within = np.arange(len(first)) - np.repeat(starts_of(repeats)[:-1], repeats)
-    rows = np.concatenate([first + within, row[answers.task[~alike], answers.label[~alike]]])
-    columns = np.concatenate([np.repeat(answers.worker[alike], repeats), answers.worker[~alike]])
-    signs = np.concatenate([np.ones(len(first)), -np.ones(int((~alike).sum()))])
+    rows = np.concatenate([first + within, row[answers.task[~gave_label], answers.label[~gave_label]]])
+    columns = np.concatenate([np.repeat(answers.worker[gave_label], repeats), answers.worker[~gave_label]])
+    signs = np.concatenate([np.ones(len(first)), -np.ones(int((~gave_label).sum()))])
     return sparse.csr_array((signs, (rows, columns)), shape=(len(item), answers.n_workers)), item
 
 
@@ -139,7 +139,7 @@ class _Problem:
 
 @dataclass(frozen=True)
 class _Point:
-    """The variables, or a move of them: all but η stay positive."""
+    """The variables, or a change of them; all variables but η stay positive."""
 
     eta: FloatArray
     xi: FloatArray  # slack of each task
@@ -148,7 +148,7 @@ class _Point:
     beta: FloatArray  # dual of ξ ≥ 0
 
     def moved(self, by: "_Point", length: float) -> "_Point":
-        """Go some way."""
+        """Return the point plus `length` times the change."""
         return _Point(
             self.eta + length * by.eta,
             self.xi + length * by.xi,
@@ -158,8 +158,8 @@ class _Point:
         )
 
     def longest(self, by: "_Point") -> float:
-        """Return the longest way, up to 1/INSIDE, on which every variable stays at zero or above."""
-        limit = 1 / INSIDE
+        """Return the largest step length, up to 1/STEP_FRACTION, at which no variable is negative."""
+        limit = 1 / STEP_FRACTION
         pairs = ((self.xi, by.xi), (self.t, by.t), (self.alpha, by.alpha), (self.beta, by.beta))
         for value, change in pairs:
             falling = change < 0
@@ -175,8 +175,8 @@ class _Point:
 def _solve(answers: Answers, label: IntArray, margin: float, c: float) -> Machine:
     """Solve the machine for fixed labels by a primal-dual interior-point method (Mehrotra's predictor and corrector).
 
-    An iterate need not be feasible; the certificate is computed from a dual point that is, and from the objective at
-    the weights that it implies.
+    The iterates may be infeasible. The duality gap is that between a feasible dual point and the objective at the
+    weights that follow from it.
     """
     a, item = _constraints(answers, label)
     n = answers.n_tasks
@@ -191,32 +191,32 @@ def _solve(answers: Answers, label: IntArray, margin: float, c: float) -> Machin
         np.full(n, c / 2),
     )
     best = Machine(at.eta, np.inf, np.inf, 0)
-    for step in range(MOST_STEPS):
+    for step in range(MAX_STEPS):
         best = min(best, _certify(answers, problem, at.alpha, label, step), key=lambda machine: machine.gap)
-        if best.gap <= GAP:
+        if best.gap <= MAX_GAP:
             break
         try:
             mu = at.complementarity()
             move = _newton(problem, at)
-        except linalg.LinAlgError:  # rounding has the last word, at a huge c; the best point stands, with its gap
+        except linalg.LinAlgError:  # rounding errors, at a very large c; return the best point with its gap
             break
         alpha_t = at.alpha * at.t
         beta_xi = at.beta * at.xi
         predictor = move(-alpha_t, -beta_xi)
         predicted = at.moved(predictor, at.longest(predictor))
-        aim = mu * (predicted.complementarity() / mu) ** 3
+        target = mu * (predicted.complementarity() / mu) ** 3
         corrector = move(
-            aim - alpha_t - predictor.alpha * predictor.t,
-            aim - beta_xi - predictor.beta * predictor.xi,
+            target - alpha_t - predictor.alpha * predictor.t,
+            target - beta_xi - predictor.beta * predictor.xi,
         )
-        at = at.moved(corrector, INSIDE * at.longest(corrector))
+        at = at.moved(corrector, STEP_FRACTION * at.longest(corrector))
     return best
 
 
 def _newton(problem: _Problem, at: _Point) -> Callable[[FloatArray, FloatArray], _Point]:
     """Return the function that solves the Newton system for given changes of αt and βξ.
 
-    Everything but η is eliminated: row by row, then task by task. What is left is one workers × workers matrix.
+    Everything but η is eliminated: row by row, then task by task. One workers × workers matrix remains.
     """
     a = problem.a
     item = problem.item

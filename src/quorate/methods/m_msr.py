@@ -1,4 +1,4 @@
-"""M-MSR: rank-one completion of the absolute correlations by trimmed means, which a few liars cannot move [Ma20b]."""
+"""M-MSR: rank-one completion of the absolute correlations by trimmed means, robust to a few adversaries [Ma20b]."""
 
 from dataclasses import dataclass
 
@@ -21,15 +21,15 @@ from quorate.skills.skill_notes import undetermined_note
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import majority, plug_in_vote, vote_weights
 
-# Dropping is all or nothing, so there may be no point at which it rests; the mean of the cycle is as good as any.
+# Trimming is discontinuous, so the iteration may have no fixed point; then the mean over the cycle is returned.
 CYCLING = "the trimming repeats a cycle instead of converging; the skills are the mean over this cycle"
-WINDOW = 100  # rounds; if the change does not fall from one window to the next, it never will
-NOTHING = 1e-12  # a skill below this is zero: what its peers' correlations are divided by
+CYCLE_WINDOW = 100  # rounds; if the smallest change does not fall from one window to the next, it is a cycle
+MIN_SIZE = 1e-12  # of a skill; smaller ones count as zero: correlations are divided by skills
 
 
 @dataclass(frozen=True)
 class TrimmedCompletion:
-    """Sizes of the skills, and how they were reached."""
+    """Absolute values of the skills, and how the iteration ended."""
 
     size: FloatArray  # |s| of each worker; NaN for workers without an informative pair
     iterations: int
@@ -49,7 +49,7 @@ def m_msr(
 
     Args:
         answers: who answered what.
-        gold: known labels of some tasks, which they then have.
+        gold: known labels of some tasks; these tasks get them.
         trim: how many coworkers' estimates of a skill are dropped above the current estimate, and as many below it;
             by default half the smallest number of coworkers, less one.
         max_iterations: maximum number of rounds.
@@ -74,9 +74,9 @@ def m_msr(
     evidence = gather(answers)
     verdict = evidence.verdict
     status = statuses(evidence)
-    counted = count_pairs(answers, "m-msr")
-    # A component without an odd cycle determines no skills; its pairs take no part.
-    pairs = counted.among(verdict.determined[counted.i])
+    all_pairs = count_pairs(answers, "m-msr")
+    # A component without an odd cycle determines no skills; its pairs are left out.
+    pairs = all_pairs.among(verdict.determined[all_pairs.i])
     correlation = correlations(pairs, answers.n_classes)
     completion = complete(
         pairs.i,
@@ -93,8 +93,8 @@ def m_msr(
     lower, upper = box(answers.per_worker, answers.n_classes, tau=1.0)
     size = np.minimum(np.where(status == IDENTIFIED, completion.size, 0.0), upper)
     signs = weighed_signs(len(size), pairs.i, pairs.j, pairs.shared * correlation * size[pairs.i] * size[pairs.j])
-    turned, _ = orient(signs.sign * size, verdict.component, np.zeros(verdict.n_components, dtype=bool))
-    skills = np.where(status == IDENTIFIED, np.clip(turned, lower, upper), np.nan)
+    oriented, _ = orient(signs.sign * size, verdict.component, np.zeros(verdict.n_components, dtype=bool))
+    skills = np.where(status == IDENTIFIED, np.clip(oriented, lower, upper), np.nan)
     weights = vote_weights(answers, skills)
     task_vote = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights)
     notes = tuple(undetermined_note(status, verdict.component))
@@ -121,14 +121,14 @@ def complete(
 ) -> TrimmedCompletion:
     """Find x with x_i x_j close to most of the given values, each pair i < j listed once [Ma20b].
 
-    Pairs that are not listed are absent: they are neither a zero nor anything else.
+    Pairs that are not listed are missing, not zero.
 
     Args:
         i: one worker of each pair.
         j: the other.
         size: the absolute correlation of each pair.
         component: of each worker.
-        n_answers: how much each worker counts in the stopping rule; all alike by default.
+        n_answers: weight of each worker in the stopping rule; equal by default.
         trim: see `m_msr`.
         max_iterations: maximum number of rounds.
         tolerance: stop when x changes by less than this, on average.
@@ -149,15 +149,15 @@ def complete(
     share = np.ones(n) if n_answers is None else n_answers.astype(np.float64)
     share = share / max(share.sum(), 1.0)
 
-    # One factor for the rows and one for the columns, as in the paper; both come to the same up to scale.
+    # One factor for the rows and one for the columns, as in the paper; both converge to the same vector up to scale.
     rng = np.random.default_rng(seed)
     row = rng.uniform(size=n)
     column = rng.uniform(size=n)
     x = np.sqrt(row * column)
     total = np.zeros(n)
     status = CAPPED
-    least = np.inf
-    least_before = np.inf
+    smallest_change = np.inf
+    smallest_before = np.inf
     iterations = 0
     while iterations < max_iterations:
         column = _update(target, source, value, row, column, drop)
@@ -170,28 +170,28 @@ def complete(
         if change <= tolerance:
             status = CONVERGED
             break
-        least = min(least, change)
+        smallest_change = min(smallest_change, change)
         total = total + x
-        if iterations % WINDOW == 0:
-            if least > 0.99 * least_before:
+        if iterations % CYCLE_WINDOW == 0:
+            if smallest_change > 0.99 * smallest_before:
                 status = CYCLING
-                x = total / WINDOW
+                x = total / CYCLE_WINDOW
                 break
-            least_before = least
-            least = np.inf
+            smallest_before = smallest_change
+            smallest_change = np.inf
             total = np.zeros(n)
-    has_peer = np.bincount(target, x[source] > NOTHING, n) > 0
+    has_peer = np.bincount(target, x[source] > MIN_SIZE, n) > 0
     return TrimmedCompletion(np.where(has_peer, x, np.nan), iterations, status)
 
 
 def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, drop: IntArray) -> FloatArray:
-    """Average each worker's ratios without the largest above its estimate and the smallest below it.
+    """Return the mean of each worker's ratios without the largest above its estimate and the smallest below it.
 
     Args:
         target: the worker of each ratio, never decreasing.
         ratio: estimate of the worker's skill by one peer.
         estimate: of each worker so far; it stays where there is no ratio.
-        drop: how many go at the most, on each side; all of a side if they are fewer.
+        drop: how many ratios of each worker are dropped on each side, at most.
 
     >>> ratio = np.array([0.1, 0.5, 0.6, 0.7, 9.0])
     >>> trimmed_means(np.zeros(5, int), ratio, np.array([0.5]), np.array([1])).round(3).tolist()
@@ -203,17 +203,20 @@ def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, dro
         high = np.minimum(drop, np.bincount(target, ratio > estimate[target], n).astype(np.int64))
         ratio = _sorted_within(target, ratio)
         degree = np.bincount(target, minlength=n)
-        place = np.arange(len(target)) - starts_of(degree)[target]
-        kept = (place >= low[target]) & (place < (degree - high)[target])
-        target = target[kept]
-        ratio = ratio[kept]
+        rank = np.arange(len(target)) - starts_of(degree)[target]
+        is_kept = (rank >= low[target]) & (rank < (degree - high)[target])
+        target = target[is_kept]
+        ratio = ratio[is_kept]
     number = np.bincount(target, minlength=n)
     means: FloatArray = np.where(number > 0, np.bincount(target, ratio, n) / np.maximum(number, 1), estimate)
     return means
 
 
 def _sorted_within(target: IntArray, ratio: FloatArray) -> FloatArray:
-    """Sort the ratios of each worker; complex numbers go by their real parts first, in place and without an index."""
+    """Return the ratios, sorted within each worker.
+
+    As complex numbers, which sort by their real part first, they are sorted in place, without an array of indices.
+    """
     key = np.empty(len(ratio), np.complex128)
     key.real = target
     key.imag = ratio
@@ -224,8 +227,8 @@ def _sorted_within(target: IntArray, ratio: FloatArray) -> FloatArray:
 def _update(
     target: IntArray, source: IntArray, value: FloatArray, current: FloatArray, estimate: FloatArray, drop: IntArray
 ) -> FloatArray:
-    """Estimate one factor from the other: each peer of size above zero gives |C_ij| over its own size."""
-    is_positive = current[source] > NOTHING
+    """Estimate one factor from the other: each peer of nonzero size gives |C_ij| divided by its size."""
+    is_positive = current[source] > MIN_SIZE
     if not is_positive.all():
         target = target[is_positive]
         source = source[is_positive]
@@ -234,26 +237,26 @@ def _update(
 
 
 def _balance(row: FloatArray, column: FloatArray, component: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Give both factors the same sum, component by component, and keep them to skills of at most one.
+    """Scale both factors to the same sum in each component, and limit their entries to one.
 
-    The paper has no such bound. Without it, where zero correlations leave no odd cycle of others, one factor runs off
-    to infinity and its peers' to zero.
+    The paper has no such limit. Without it, if the pairs of nonzero correlation have no odd cycle, the entries of some
+    workers diverge, and those of their peers go to zero.
     """
-    sums = [np.maximum(np.bincount(component, factor), NOTHING) for factor in (row, column)]
+    sums = [np.maximum(np.bincount(component, factor), MIN_SIZE) for factor in (row, column)]
     balance = np.sqrt(sums[0] / sums[1])[component]
     return np.minimum(row / balance, 1.0), np.minimum(column * balance, 1.0)
 
 
 def _to_drop(degree: IntArray, component: IntArray, trim: int | None) -> IntArray:
-    """How many peers each worker drops on a side.
+    """Return how many peers each worker drops on each side.
 
-    By default half the smallest degree of the component, less one, as in the authors' code. Never so many that the
-    middle one would go: a worker with few peers would be left where it started.
+    By default half the smallest degree of the component, minus one, as in the authors' code. At least one peer is kept:
+    a worker without peers would keep its random start.
     """
     if trim is None:
-        least = np.full(int(component.max(initial=-1)) + 1, np.iinfo(np.int64).max)
-        np.minimum.at(least, component, degree)
-        wanted = np.maximum(least // 2 - 1, 0)[component]
+        min_degree = np.full(int(component.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(min_degree, component, degree)
+        wanted = np.maximum(min_degree // 2 - 1, 0)[component]
     else:
         wanted = np.full(len(degree), trim)
     number: IntArray = np.minimum(wanted, np.maximum(degree - 1, 0) // 2)

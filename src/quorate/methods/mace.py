@@ -1,8 +1,8 @@
-"""MACE: a worker either knows the class or answers by its response bias, whatever the task [Hovy13].
+"""MACE: a worker either knows the class or answers by its response bias, which does not depend on the task [Hovy13].
 
 Worker w knows with probability k and else follows its strategy: it answers a with probability θ(a). So an answer a has
-probability s·θ(a) + k·[a is the class], s = 1 - k, and a vote for a counts log(1 + k/(s·θ(a))): one number for each
-worker and answer. All the rest is sums over answers.
+probability s·θ(a) + k·[a is the class], s = 1 - k, and a vote for a has weight log(1 + k/(s·θ(a))): one number for
+each worker and class. The rest is sums over answers.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.numpy_kernels import SPARSE
+from quorate.blocks.numpy_kernels import MAX_CELLS_PER_ANSWER
 from quorate.errors import check_positive, unknown
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
@@ -26,8 +26,8 @@ from quorate.voting.posterior import clamp_gold, log_likelihood, softmax
 from quorate.voting.vote import decide
 
 INFERENCES = ("vb", "em")  # variational Bayes, expectation maximisation
-STRATEGY_PRIOR = 10.0  # pseudo-answers of each entry of a strategy, by variational inference [Hovy13]
-SMOOTHING = 0.01  # answers that are shared out over the entries of a strategy, by EM [Hovy13]
+STRATEGY_PRIOR = 10.0  # pseudo-answers per entry of a strategy, in variational inference [Hovy13]
+SMOOTHING = 0.01  # pseudo-answers in total over the entries of a strategy, in EM [Hovy13]
 
 
 def mace(
@@ -42,9 +42,9 @@ def mace(
     beta: float = 0.5,
     seed: int = 0,
 ) -> Result:
-    """Fit for each worker how often it knows and which classes it gives otherwise; the likeliest of some starts.
+    """Fit for each worker how often it knows and which classes it gives otherwise; the most probable of several starts.
 
-    A worker's skill is its probability of knowing, and its weight the mean of what its votes counted.
+    A worker's skill is its probability of knowing, and its weight the mean weight of its votes.
 
     Args:
         answers: who answered what.
@@ -74,10 +74,10 @@ def mace(
 
 @dataclass(frozen=True)
 class InferenceRule:
-    """How counts become probabilities: the pseudo-counts, and the mean that is taken."""
+    """How counts become probabilities: the pseudo-counts, and the function that normalises counts."""
 
     competence_prior: FloatArray  # pseudo-answers by response bias and by knowledge, of each worker
-    strategy: float  # answers, of each entry of a strategy
+    strategy: float  # pseudo-answers per entry of a strategy
     shares: Callable[[FloatArray], FloatArray]  # counts -> shares, row by row
 
 
@@ -100,13 +100,13 @@ def inference_of(name: str, n_classes: int, alpha: float = 0.5, beta: float = 0.
 
 
 def _arithmetic(counts: FloatArray) -> FloatArray:
-    """Return the shares that make the counts likeliest."""
+    """Return the maximum likelihood shares of each row of counts."""
     shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
     return shares
 
 
 def _geometric(counts: FloatArray) -> FloatArray:
-    """Return the geometric means of shares whose law is Dirichlet's."""
+    """Return the geometric means of shares that have a Dirichlet distribution with these counts, row by row."""
     from scipy.special import digamma
 
     shares: FloatArray = np.exp(digamma(counts) - digamma(counts.sum(axis=1, keepdims=True)))
@@ -115,7 +115,7 @@ def _geometric(counts: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Mace:
-    """Parameters of each worker from the likeliest start, and the posterior of the tasks."""
+    """Parameters of each worker from the most probable start, and the posterior of the tasks."""
 
     bias_rate: FloatArray  # s; by variational inference a geometric mean, so that s and k sum to less than one
     knowledge: FloatArray  # k
@@ -143,9 +143,9 @@ def fit_mace(
     beta: float = 0.5,
     seed: int = 0,
 ) -> Mace:
-    """Alternate, from several starts, between the E-step and the M-step; keep the likeliest.
+    """Alternate, from several starts, between the E-step and the M-step; return the most probable fit.
 
-    Takes what `mace` takes, but ``gold``: the known class of each task, -1 where unknown.
+    The arguments are those of `mace`, except that ``gold`` is the known class of each task, -1 where unknown.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
@@ -156,11 +156,11 @@ def fit_mace(
     check_positive(noise=noise, alpha=alpha, beta=beta, restarts=restarts, iterations=iterations)
     rule = inference_of(inference, answers.n_classes, alpha, beta)
     check_size(answers, "mace", matrices=False)
-    places = _places(answers)
+    answer_matrix = _answer_matrix(answers)
     rng = np.random.default_rng(seed)
     best: Mace | None = None
     for start in range(1, restarts + 1):
-        fit = _from_start(answers, places, gold, rule, iterations, _start(answers, noise, rng))
+        fit = _from_start(answers, answer_matrix, gold, rule, iterations, _start(answers, noise, rng))
         report("estimating workers", start, restarts)
         if best is None or fit.log_likelihood > best.log_likelihood:
             best = fit
@@ -168,8 +168,8 @@ def fit_mace(
     return best
 
 
-def _places(answers: Answers) -> Any:
-    """Lay the answers out as (tasks × classes) × (workers × classes), sparse, one at the place of each answer."""
+def _answer_matrix(answers: Answers) -> Any:
+    """Return the answers as a sparse matrix, (tasks × classes, workers × classes), with a one for each answer."""
     from scipy import sparse
 
     m = answers.n_classes
@@ -196,27 +196,27 @@ def _expected_right(answers: Answers, cells: SparseScores, gold: IntArray | None
 
 def _from_start(
     answers: Answers,
-    places: Any,
+    answer_matrix: Any,
     gold: IntArray | None,
     inference: InferenceRule,
     iterations: int,
     start: tuple[FloatArray, FloatArray],
 ) -> Mace:
-    """Alternate from one start. Only the gain of a vote differs between classes, and each step needs no more of it."""
+    """Return the fit from one start. The E-step needs only the gains of votes; the rest is equal for all classes."""
     shape = (answers.n_tasks, answers.n_classes)
-    label_counts = places.sum(axis=0).reshape(-1, answers.n_classes)  # how often each worker gave each answer
-    cells = SparseScores.of(answers) if shape[0] * shape[1] > SPARSE * answers.n_answers else None
+    label_counts = answer_matrix.sum(axis=0).reshape(-1, answers.n_classes)  # how often each worker gave each answer
+    cells = SparseScores.of(answers) if shape[0] * shape[1] > MAX_CELLS_PER_ANSWER * answers.n_answers else None
     (bias_rate, knowledge), strategy = start
     for step in range(iterations + 1):
         by_bias = bias_rate[:, None] * strategy
         gain = np.log1p(knowledge[:, None] / by_bias)
         if cells is None or step == iterations:
-            scores = (places @ gain.ravel()).reshape(shape)
+            scores = (answer_matrix @ gain.ravel()).reshape(shape)
             q = clamp_gold(softmax(scores), gold)
         if step == iterations:
             break
-        # Of those answers, how many are the class.
-        right = places.T @ q.ravel() if cells is None else _expected_right(answers, cells, gold, gain)
+        # Expected number of right ones among these answers.
+        right = answer_matrix.T @ q.ravel() if cells is None else _expected_right(answers, cells, gold, gain)
         right = right.reshape(label_counts.shape)
         known = right * (knowledge[:, None] / (by_bias + knowledge[:, None]))
         guessed = label_counts - known
@@ -229,7 +229,7 @@ def _from_start(
 
 
 def mace_result(answers: Answers, fit: Mace, gold: IntArray | None) -> Result:
-    """Put a result together from the likeliest start.
+    """Return the result of a fit.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers

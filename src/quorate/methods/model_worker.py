@@ -1,7 +1,7 @@
 """A model's predictions as one more worker: its classes are its answers, bands of its probability its grades.
 
-A model that was trained on these very labels repeats their errors. How often it is right is estimated on the tasks that
-are clear without it. Where the crowd is in doubt, its label is right with probability q, so a model that has not seen
+A model that was trained on these labels repeats their errors. How often it is right is estimated on the tasks that are
+clear without it. Where the crowd is in doubt, its label is right with probability q, so a model that has not seen
 these answers gives that label with probability q p + (1 - q) (1 - p)/(M - 1); one that has seen them gives it nearly
 always. q is the larger of the posterior and the tempered posterior, and models err more on doubtful tasks than on clear
 ones: both make the test cautious.
@@ -27,18 +27,18 @@ from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import majority
 
-BANDS = 5  # of probability, of equally many tasks each: how certain the model is adds to its class
-LEAST_IN_BAND = 20  # tasks; of fewer there are fewer bands
+MAX_BANDS = 5  # of probability, with equally many tasks; each band of a class is an answer symbol of its own
+MIN_TASKS_PER_BAND = 20
 # Posterior from which a label is clear, and below which it is in doubt.
-CLEAR = 0.95
-DOUBTFUL = 0.9
-ENOUGH = 20  # tasks of either kind, for a model to be tested
-SURPRISE = 2.33  # standard errors: of a hundred models that never saw the answers, one is warned of
-# What of the way to agreeing always is put down to errors of the skills. Of 150 models that never saw the answers (20
-# workers, 400 tasks, 3 or 5 answers each, two and four classes) none is warned of so, and up to one in six without; of
-# those that copied the vote of every task all are found, and of those that copied every other one three in four. It was
-# chosen on these crowds: on others there may be false alarms.
-SLACK = 0.15
+CLEAR_LEVEL = 0.95
+DOUBT_LEVEL = 0.9
+MIN_TASKS_TESTED = 20  # clear tasks, and doubtful tasks
+Z_LEVEL = 2.33  # standard errors: one in a hundred models that never saw the answers exceeds it
+# Part of the distance from the expected agreement to 1 that is attributed to errors of the skills. Of 150 models that
+# never saw the answers (20 workers, 400 tasks, 3 or 5 answers per task, two and four classes) none gets a warning with
+# this value, and up to one in six with zero. All models that copied the vote of every task are detected, and three in
+# four of those that copied it for every second task. Chosen on these crowds: others may have false alarms.
+ERROR_ALLOWANCE = 0.15
 
 
 def with_model(answers: Answers, predictions: Any, name: str | None = None) -> tuple[Answers, tuple[Note, ...]]:
@@ -47,12 +47,12 @@ def with_model(answers: Answers, predictions: Any, name: str | None = None) -> t
     Args:
         answers: who answered what.
         predictions: what `quorate.io.predictions.read_predictions` takes: labels, or probabilities.
-        name: of the model, among the workers; by default that of its file.
+        name: name of the model among the workers; by default that of its file.
 
-    Returns the answers, and what a reader must know of the model.
+    Returns the answers, and notes on the model.
 
     Raises:
-        OptionError: a worker has its name, there are several models, or a task may have several labels.
+        OptionError: a worker has the model's name, there are several models, or a task may have several labels.
         InputError: the predictions cannot be read.
 
     >>> import quorate
@@ -72,10 +72,10 @@ def with_model(answers: Answers, predictions: Any, name: str | None = None) -> t
             "predictions= (--predictions) takes one model, which counts as one more worker; give one model"
         )
     (model,) = models
-    known_as = model.name if name is None else name
-    if known_as in {str(worker_name) for worker_name in answers.worker_names.to_pylist()}:
+    model_name = model.name if name is None else name
+    if model_name in {str(worker_name) for worker_name in answers.worker_names.to_pylist()}:
         raise OptionError(
-            f"a worker has the name {shown(known_as)}, too; give the model another name with "
+            f"a worker has the name {shown(model_name)}, too; give the model another name with "
             "predictions_name= (--predictions NAME=FILE)"
         )
     label = np.where(model.label >= 0, model.label, -1)
@@ -83,49 +83,53 @@ def with_model(answers: Answers, predictions: Any, name: str | None = None) -> t
         raise OptionError(
             "no label that the model predicts occurs in the answers; check that both spell them the same way"
         )
-    joined = _named(answers.with_worker(label), known_as)
+    combined = _named(answers.with_worker(label), model_name)
     graded = model.probability is not None
     if graded or answers.answer_symbols is not None:
-        joined = replace(joined, answer_symbols=_with_model_symbols(answers, joined, model, label))
-    left_out = (Note(MODEL, text) for text in replace(model, name=known_as).notes(as_worker=True))
-    return joined, (*left_out, *trained_note(answers, label, known_as))
+        combined = replace(combined, answer_symbols=_with_model_symbols(answers, combined, model, label))
+    left_out = (Note(MODEL, text) for text in replace(model, name=model_name).notes(as_worker=True))
+    return combined, (*left_out, *trained_note(answers, label, model_name))
 
 
-def _named(joined: Answers, name: str) -> Answers:
+def _named(combined: Answers, name: str) -> Answers:
     """Give the last worker its name, and mark it as a model."""
     names = pa.concat_arrays(
-        [joined.worker_names.cast(pa.string()).slice(0, joined.n_workers - 1), from_strings([name])]
+        [combined.worker_names.cast(pa.string()).slice(0, combined.n_workers - 1), from_strings([name])]
     )
-    return replace(joined, worker_names=names, is_model=np.arange(joined.n_workers) == joined.n_workers - 1)
+    return replace(combined, worker_names=names, is_model=np.arange(combined.n_workers) == combined.n_workers - 1)
 
 
 def bands_of(probability: FloatArray, label: IntArray) -> tuple[IntArray, list[str]]:
-    """Divide predictions by their probability into bands of equally many tasks; returns a code for each, and the names.
+    """Divide predictions by their probability into bands of equally many tasks; return their band codes and band names.
 
     Args:
-        probability: tasks × classes, NaN without a prediction.
-        label: the class of each, -1 without one.
+        probability: (tasks, classes), NaN without a prediction.
+        label: predicted class of each task, -1 without one; so is its band.
 
     >>> codes, names = bands_of(np.array([[0.6, 0.4], [0.1, 0.9]] * 40), np.array([0, 1] * 40))
     >>> np.bincount(codes).tolist(), names
     ([40, 40], ['0.60', '0.90'])
     """
     has_prediction = label >= 0
-    sure = np.nan_to_num(probability[np.arange(len(label)), np.maximum(label, 0)])
-    n = int(np.clip(has_prediction.sum() // LEAST_IN_BAND, 1, BANDS))
-    edges = np.unique(np.quantile(sure[has_prediction], np.arange(1, n) / n, method="higher")) if n > 1 else np.zeros(0)
-    edges = edges[edges > sure[has_prediction].min()]
-    codes = np.where(has_prediction, np.searchsorted(edges, sure, side="right"), -1)
+    confidence = np.nan_to_num(probability[np.arange(len(label)), np.maximum(label, 0)])
+    n = int(np.clip(has_prediction.sum() // MIN_TASKS_PER_BAND, 1, MAX_BANDS))
+    edges = (
+        np.unique(np.quantile(confidence[has_prediction], np.arange(1, n) / n, method="higher"))
+        if n > 1
+        else np.zeros(0)
+    )
+    edges = edges[edges > confidence[has_prediction].min()]
+    codes = np.where(has_prediction, np.searchsorted(edges, confidence, side="right"), -1)
     names = []
     for k in range(len(edges) + 1):
-        low = sure[codes == k].min()
-        high = sure[codes == k].max()
+        low = confidence[codes == k].min()
+        high = confidence[codes == k].max()
         names.append(f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}")
     return codes, names
 
 
-def _with_model_symbols(answers: Answers, joined: Answers, model: Predictions, label: IntArray) -> AnswerSymbols:
-    """Return the symbols of the workers and the model's grades."""
+def _with_model_symbols(answers: Answers, combined: Answers, model: Predictions, label: IntArray) -> AnswerSymbols:
+    """Return the answer symbols of the workers and of the model, whose symbols are bands of its probability."""
     before = answers.answer_symbols
     m = answers.n_classes
     texts = [str(name) for name in answers.classes.to_pylist()]
@@ -143,10 +147,10 @@ def _with_model_symbols(answers: Answers, joined: Answers, model: Predictions, l
         more = [f"{name} {of}" for name in texts for of in names]
         to = np.repeat(np.arange(m), len(names))
         grade = len(symbols) + np.maximum(label, 0) * len(names) + band
-    is_model_answer = joined.worker == joined.n_workers - 1
-    symbol = np.zeros(joined.n_answers, np.int64)
+    is_model_answer = combined.worker == combined.n_workers - 1
+    symbol = np.zeros(combined.n_answers, np.int64)
     symbol[~is_model_answer] = worker_symbols
-    symbol[is_model_answer] = grade[joined.task[is_model_answer]]
+    symbol[is_model_answer] = grade[combined.task[is_model_answer]]
     abstentions = (
         (np.zeros(0, np.int64),) * 3 if before is None else (before.task, before.worker, before.abstention_symbol)
     )
@@ -166,7 +170,7 @@ def _with_model_symbols(answers: Answers, joined: Answers, model: Predictions, l
 
 
 def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ...]:
-    """Warn of a model that agrees with doubtful labels more often than its accuracy explains.
+    """Return a note if a model agrees with doubtful labels more often than its accuracy explains.
 
     Args:
         answers: of the workers alone.
@@ -181,7 +185,7 @@ def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ..
     ()
     """
     test = doubtful_agreement(answers, label)
-    if test is None or not test.z > SURPRISE:
+    if test is None or not test.z > Z_LEVEL:
         return ()
     return (
         Note(
@@ -198,7 +202,7 @@ def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ..
 
 @dataclass(frozen=True)
 class DoubtfulAgreement:
-    """How often a model gives doubtful tasks the crowd's label, and how often it should."""
+    """Share of doubtful tasks to which a model gives the crowd's label: observed, and expected by its accuracy."""
 
     observed: float
     expected: float
@@ -206,7 +210,7 @@ class DoubtfulAgreement:
 
 
 def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement | None:
-    """Compare a model with the crowd where the crowd is in doubt; None where too little is clear, or in doubt.
+    """Compare a model with the crowd on doubtful tasks; None without skills, or with few clear or doubtful tasks.
 
     Args:
         answers: of the workers alone.
@@ -215,7 +219,7 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 10, 3, seed=0)
     >>> test = doubtful_agreement(crowd.answers, quorate.aggregate(crowd.answers, "majority").vote.label)
-    >>> bool(test.observed > test.expected), bool(test.z > SURPRISE)
+    >>> bool(test.observed > test.expected), bool(test.z > Z_LEVEL)
     (True, True)
     """
     blocks = blocks_of(answers)
@@ -227,8 +231,8 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
     start = SkillScorer(skills.mean, bias.frequency, bias.prior)
     model = pooled_confusion(blocks, start, relative_error, n_steps=2)
     scores = np.concatenate(list(blocks.map(model.scores)))
-    flat = softmax(scores * tempering(answers.per_task, TYPICAL_RHO)[:, None])
-    posterior = np.maximum(softmax(scores), flat)  # the larger of both for each class, which makes the test cautious
+    tempered = softmax(scores * tempering(answers.per_task, TYPICAL_RHO)[:, None])
+    posterior = np.maximum(softmax(scores), tempered)  # cautious: the larger one for each class
     # The model may have been trained on the plain vote or on weighted labels.
     tests = [
         _against(reference, posterior, answers, label)
@@ -238,27 +242,28 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
 
 
 def _against(reference: IntArray, posterior: FloatArray, answers: Answers, label: IntArray) -> DoubtfulAgreement | None:
-    """Compare a model with some labels of the crowd where these are in doubt."""
+    """Compare a model with labels of the crowd on doubtful tasks; None if too few tasks are clear or doubtful."""
     q = posterior[np.arange(len(reference)), reference]
     agrees = (label == reference).astype(np.float64)
     is_comparable = (label >= 0) & (answers.per_task > 0)
-    clear = is_comparable & (q >= CLEAR)
-    doubtful = is_comparable & (q < DOUBTFUL)
-    if clear.sum() < ENOUGH or doubtful.sum() < ENOUGH:
+    clear = is_comparable & (q >= CLEAR_LEVEL)
+    doubtful = is_comparable & (q < DOUBT_LEVEL)
+    if clear.sum() < MIN_TASKS_TESTED or doubtful.sum() < MIN_TASKS_TESTED:
         return None
     n_other_classes = answers.n_classes - 1
 
     def slope(of: BoolArray) -> float:
-        """How often it agrees if it is always right, less if it never is: what a point of accuracy is worth."""
+        """Return the expected agreement of a model that is always right minus that of one that never is."""
         return float((q[of] - (1 - q[of]) / n_other_classes).mean())
 
     right = float((agrees[clear].mean() - ((1 - q[clear]) / n_other_classes).mean()) / slope(clear))
     right = float(np.clip(right, 1 / (n_other_classes + 1), 1.0))
     expected = q[doubtful] * right + (1 - q[doubtful]) * (1 - right) / n_other_classes
     n = int(doubtful.sum())
-    # How often it is right was counted on the clear tasks, too.
-    known = slope(doubtful) ** 2 * max(right * (1 - right), 1 / clear.sum()) / int(clear.sum())
-    error = np.sqrt(float((expected * (1 - expected)).sum()) / n**2 + known)
+    # Sampling error of the accuracy, which is estimated on the clear tasks.
+    variance = slope(doubtful) ** 2 * max(right * (1 - right), 1 / clear.sum()) / int(clear.sum())
+    error = np.sqrt(float((expected * (1 - expected)).sum()) / n**2 + variance)
     observed = float(agrees[doubtful].mean())
-    usual = float(expected.mean())
-    return DoubtfulAgreement(observed, usual, float((observed - usual - SLACK * (1 - usual)) / error))
+    mean_expected = float(expected.mean())
+    excess = observed - mean_expected - ERROR_ALLOWANCE * (1 - mean_expected)
+    return DoubtfulAgreement(observed, mean_expected, float(excess / error))

@@ -2,7 +2,7 @@
 
 Skills are shared by all labels, and so is the prior of yes in the vote. Here each label gets its own: the log-odds of
 its questions are shifted by the log-odds of its frequency relative to the mean frequency, until the frequency is that
-of the shifted odds. A single label is shifted by nothing.
+of the shifted odds. A single label is not shifted.
 """
 
 import warnings
@@ -19,18 +19,19 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, f
 from quorate.result import Result, count, unanswered_lines
 from quorate.voting.vote import SURE, TASK_STATUSES, Vote, by_posterior, changed_vote, reveal
 
-PSEUDO_TASKS = 10.0  # of the mean frequency, per label; 3 to 30 have the same error (benchmarks/several_labels.py)
+# Pseudo-tasks per label that have the mean frequency; 3 to 30 give the same error (benchmarks/several_labels.py).
+PSEUDO_TASKS = 10.0
 MAX_STEPS = 50
 TOLERANCE = 1e-6  # change of a frequency
-MIN_PROBABILITY = 1e-12  # of which odds are formed
+MIN_PROBABILITY = 1e-12  # probabilities are at least this before odds are formed
 
 
 def by_share(yes: FloatArray, label: IntArray) -> FloatArray:
-    """Shift the probability of yes by the frequency of each label.
+    """Return the probabilities of yes, shifted by the frequency of each label.
 
     Args:
-        yes: of each question.
-        label: of each question.
+        yes: probability of yes of each question.
+        label: label code of each question.
 
     >>> by_share(np.array([0.5, 0.9, 0.1, 0.1]), np.array([0, 0, 0, 0])).round(9).tolist()
     [0.5, 0.9, 0.1, 0.1]
@@ -42,25 +43,25 @@ def by_share(yes: FloatArray, label: IntArray) -> FloatArray:
     odds = logit(p)
     mean = float(np.clip(p.mean(), MIN_PROBABILITY, 1 - MIN_PROBABILITY))
     n = np.bincount(label).astype(np.float64)
-    share = np.full(len(n), mean)
+    frequency = np.full(len(n), mean)
     for _ in range(MAX_STEPS):
-        moved = expit(odds + _apart(share, mean)[label])
-        before = share
-        share = (np.bincount(label, moved, len(n)) + PSEUDO_TASKS * mean) / (n + PSEUDO_TASKS)
-        if np.abs(share - before).max() < TOLERANCE:
+        shifted = expit(odds + _log_odds_shift(frequency, mean)[label])
+        before = frequency
+        frequency = (np.bincount(label, shifted, len(n)) + PSEUDO_TASKS * mean) / (n + PSEUDO_TASKS)
+        if np.abs(frequency - before).max() < TOLERANCE:
             break
-    moved = expit(odds + _apart(share, mean)[label])
-    return np.where((yes <= 0) | (yes >= 1), yes, moved)
+    shifted = expit(odds + _log_odds_shift(frequency, mean)[label])
+    return np.where((yes <= 0) | (yes >= 1), yes, shifted)
 
 
-def _apart(share: FloatArray, mean: float) -> FloatArray:
-    share = np.clip(share, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
-    difference: FloatArray = logit(share) - logit(mean)
-    return difference
+def _log_odds_shift(frequency: FloatArray, mean: float) -> FloatArray:
+    clipped = np.clip(frequency, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
+    shift: FloatArray = logit(clipped) - logit(mean)
+    return shift
 
 
-SEPARATOR = b"separator"  # the key of a column's metadata that has the separator of its entries
-YES = 1  # the code of the class
+SEPARATOR = b"separator"  # key of the column metadata that holds the separator of list entries
+YES = 1  # code of the class yes
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -93,7 +94,7 @@ class SeveralLabels(Result):
 
     @cached_property
     def _is_unanswered(self) -> BoolArray:
-        """Whether each task has no label, because nobody answered it."""
+        """Whether each task has no label, because it has no answers."""
         return np.asarray((self.vote.label < 0).reshape(self.questions.n_tasks, -1).any(axis=1))
 
     @cached_property
@@ -103,7 +104,7 @@ class SeveralLabels(Result):
 
     @cached_property
     def label_confidence(self) -> FloatArray:
-        """The least confidence over the labels of each task, given or not; NaN where none is stated."""
+        """The lowest confidence over all labels of each task, given or not; NaN where no confidence is stated."""
         least: FloatArray = self.vote.confidence.reshape(self.questions.n_tasks, -1).min(axis=1)
         return least
 
@@ -111,7 +112,7 @@ class SeveralLabels(Result):
     def labels(self) -> Table:
         """One row per task: task, labels and the confidence of each, mean and least of all labels, n_answers, tied.
 
-        Mean and least confidence are over all labels there are: that those given are right, and the others wrong.
+        Mean and least confidence are over all labels: that a label given is right, and that any other label is wrong.
         """
         questions = self.questions
         is_given = self._is_given
@@ -172,20 +173,20 @@ class SeveralLabels(Result):
         )
 
     def _confidence_lines(self) -> list[str]:
-        sure = self.vote.confidence_stats()
+        stats = self.vote.confidence_stats()
         basis = self.confidence_basis
         per_task = (
             float(self._is_given[~self._is_unanswered].sum(axis=1).mean()) if not self._is_unanswered.all() else 0.0
         )
         ends = unanswered_lines(int(self._is_unanswered.sum()))
-        if sure.mean is None:
+        if stats.mean is None:
             return [f"{per_task:.2f} labels per task.", *ends]
         doubtful = int((self.label_confidence < SURE).sum())
         have = "has" if doubtful == 1 else "have"
         below = f"{count(doubtful, 'task')} {have} a label below {SURE:.0%} confidence"
         if basis is None:
             return [f"{per_task:.2f} labels per task; {below}.", *ends]
-        return [*basis.lines(sure.mean, self.info.n_tasks, below), f"{per_task:.2f} labels per task.", *ends]
+        return [*basis.lines(stats.mean, self.info.n_tasks, below), f"{per_task:.2f} labels per task.", *ends]
 
 
 def _lists(start: IntArray, values: pa.Array, is_null: BoolArray) -> pa.Array:
@@ -194,7 +195,7 @@ def _lists(start: IntArray, values: pa.Array, is_null: BoolArray) -> pa.Array:
 
 
 def several_labels(result: Result) -> SeveralLabels:
-    """Fold the yes/no questions of a result into labels of tasks, each label with a prior of its own.
+    """Return the result with the labels of each task, from its yes/no questions; each label has its own prior.
 
     >>> import quorate
     >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": ["cat,dog", "dog", "dog"]}
@@ -202,13 +203,15 @@ def several_labels(result: Result) -> SeveralLabels:
     [['dog']]
     """
     questions = result.answers.questions
-    assert questions is not None  # the caller has looked
+    assert questions is not None  # the caller has checked
     vote: Vote = result.vote
-    if questions.n_labels > 1 and result.confidence_basis is not None:  # the default method: its posterior is one
+    if (
+        questions.n_labels > 1 and result.confidence_basis is not None
+    ):  # the default method: its posterior is a probability
         yes = by_share(vote.posterior[:, YES], questions.label)
         vote = by_posterior(result.answers, np.stack([1 - yes, yes], axis=1))
         vote = vote if result.gold is None else reveal(vote, result.gold)
-        # What the answers do not support stays as it was decided for the questions.
+        # Labels and confidences that the answers do not support stay missing.
         label = np.where(result.vote.label < 0, -1, vote.label)
         vote = changed_vote(vote, label=label, is_stated=result.vote.is_stated)
     parts = {field.name: getattr(result, field.name) for field in fields(result)}

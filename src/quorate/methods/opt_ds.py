@@ -72,7 +72,7 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
 
 
 def _group_counts(answers: Answers, member: BoolArray) -> Any:
-    """How many workers of a group gave each task each class, sparse; a sum, as in the authors' code, not a mean."""
+    """Count the workers of a group who gave each class to each task, sparse; a sum, as in the authors' code."""
     is_of_member = member[answers.worker]
     entries = (np.ones(int(is_of_member.sum())), (answers.task[is_of_member], answers.label[is_of_member]))
     return sparse.csr_array(entries, shape=(answers.n_tasks, answers.n_classes))
@@ -108,24 +108,24 @@ def _group_confusion(
     # Maps from the answers of a and b to those of c [Zhang16].
     from_a = cb @ np.linalg.inv(ab)
     from_b = ca @ np.linalg.inv(ab.T)
-    left, spread, _ = np.linalg.svd(from_a @ ab @ from_b.T)
-    if spread[-1] <= spread[0] * n_classes * np.finfo(np.float64).eps:
+    left, singular, _ = np.linalg.svd(from_a @ ab @ from_b.T)
+    if singular[-1] <= singular[0] * n_classes * np.finfo(np.float64).eps:
         return None
-    whiten = left / np.sqrt(spread)
+    whiten = left / np.sqrt(singular)
     tensor = np.einsum("pqr,pi,qj,rk->ijk", third, from_a.T @ whiten, from_b.T @ whiten, whiten, optimize=True)
     values, vectors = _tensor_components(tensor, starts, power_steps, rng)
-    if not np.all(np.abs(values) > 1e-100):  # also where one is NaN: a weight of 1/λ² is then no number
+    if not np.all(np.abs(values) > 1e-100):  # also if one is NaN; the weight 1/λ² must be finite
         return None
     columns = (np.linalg.pinv(whiten.T) @ vectors.T).T * values[:, None]
     confusion = np.zeros((n_classes, n_classes))
     weights = np.zeros(n_classes)
-    free = np.ones(n_classes, dtype=bool)
+    is_left = np.ones(n_classes, dtype=bool)
     for column, value in zip(columns, values, strict=True):
-        # The class that the column makes most likely; where that is taken, the first that is free.
-        place = int(column.argmax()) if free[column.argmax()] else int(free.argmax())
-        free[place] = False
-        confusion[:, place] = column
-        weights[place] = value**-2
+        # The most probable class of the column; if another column has it, the first class that is left.
+        k = int(column.argmax()) if is_left[column.argmax()] else int(is_left.argmax())
+        is_left[k] = False
+        confusion[:, k] = column
+        weights[k] = value**-2
     return confusion, weights
 
 
@@ -140,16 +140,16 @@ def _tensor_components(
         v = _unit_rows(rng.uniform(-0.5, 0.5, (starts, n)))
         for _ in range(power_steps):
             v = _unit_rows(_apply_twice(tensor, v))
-        reached = (_apply_twice(tensor, v) * v).sum(axis=1)
-        best = int(reached.argmax())
-        values[h] = reached[best]
+        eigenvalues = (_apply_twice(tensor, v) * v).sum(axis=1)
+        best = int(eigenvalues.argmax())
+        values[h] = eigenvalues[best]
         vectors[h] = v[best]
         tensor = tensor - values[h] * np.einsum("p,q,r->pqr", v[best], v[best], v[best])
     return values, vectors
 
 
 def _apply_twice(tensor: FloatArray, v: FloatArray) -> FloatArray:
-    """T(I, v, v) for each row v."""
+    """Return T(I, v, v) for each row v."""
     n = len(tensor)
     squares = (v[:, :, None] * v[:, None, :]).reshape(-1, n * n)
     applied: FloatArray = squares @ tensor.reshape(n, n * n).T
@@ -162,8 +162,8 @@ def _unit_rows(v: FloatArray) -> FloatArray:
     return unit
 
 
-LEAST_PROBABILITY = 1e-6  # of a start: EM could not leave zero
-IMPOSSIBLE = -1e300  # the score of a class that nobody gave
+MIN_START_PROBABILITY = 1e-6  # EM cannot leave a zero
+UNUSED_CLASS_SCORE = -1e300  # of a class without answers
 
 
 def opt_ds(
@@ -184,7 +184,7 @@ def opt_ds(
 
     Args:
         answers: who answered what.
-        gold: known labels of some tasks; every round of EM holds to them.
+        gold: known labels of some tasks; they stay fixed in EM.
         rounds: number of EM steps.
         starts: number of random starts of the tensor power method per class.
         power_steps: number of steps from each start.
@@ -211,7 +211,7 @@ def opt_ds(
     if isinstance(start, str):
         text = f"opt-ds: {start}, so EM started from the majority vote instead of the spectral estimate"
         notes = (Note(OTHER_START, text),)
-    counts = None if isinstance(start, str) else np.maximum(start, LEAST_PROBABILITY)
+    counts = None if isinstance(start, str) else np.maximum(start, MIN_START_PROBABILITY)
     blocks = blocks_of(used.answers, used.known)
     options: dict[str, Any] = {"zeros": zeros, "max_iterations": rounds, "tolerance": 0.0}
     fit: OneCoinFit | ConfusionFit
@@ -223,7 +223,7 @@ def opt_ds(
         fit = fit_confusion_em(blocks, start=matrices, **options)
     scores = stack_tables(blocks.map(fit.scores), blocks.n_tasks)
     posterior = clamp_gold(softmax(scores), used.known)
-    task_vote = decide(answers, used.spread(scores, IMPOSSIBLE), used.spread(posterior, 0.0))
+    task_vote = decide(answers, used.spread(scores, UNUSED_CLASS_SCORE), used.spread(posterior, 0.0))
     notes += fit_notes("opt-ds", fit.log_likelihoods, fit.converged, answers.n_answers)
     skills = None
     weights = None

@@ -1,7 +1,7 @@
 """The default method, `method="quorate"`: rank-one skills, partially pooled confusion matrices, calibrated confidence.
 
 Skills by centred rank-one completion start two EM steps of confusion matrices. Scores are tempered by the dependence
-measured in the crowd, mixed with the plain vote as far as one skill per worker does not explain who agrees with whom,
+measured in the crowd, mixed with the plain vote as far as one skill per worker does not explain which workers agree,
 corrected by gold labels and averaged over a calibration law. Every step is a sum over blocks, so the method is the same
 in memory, on disk and in Spark. docs/methods.md has the mathematics, `experiments/default_method` the figures.
 """
@@ -63,8 +63,8 @@ from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import Vote, by_posterior, weight
 
-# What gold, groups, judges, ordered classes and abstentions need is imported where it is used: a crowd without them
-# would import for 15 ms, a fortieth of the time that a million answers take.
+# What gold, groups, judges, ordered classes and abstentions need is imported where it is used: for a crowd
+# without them the imports would take 15 ms, a fortieth of the time for a million answers.
 if TYPE_CHECKING:
     from quorate.blocks.transform import RenamedClasses
     from quorate.calibration.gold_correction import GoldCorrected
@@ -72,10 +72,10 @@ if TYPE_CHECKING:
     from quorate.models.copying import CopyingModel, GroupedScorer
 
 EM_STEPS = 2  # 1 to 3 have the same error on the public sets: `python -m experiments.default_method.ablation`
-UNKNOWN_SKILL = 0.5  # of a crowd in which no skill is identified: half way from guessing to perfect
-MAX_COPYING_WORKERS = 50  # up to which copying groups are searched for; `diagnose` searches in any crowd
-SHARE_SAMPLE = 150_000  # answers of the tasks on which the share of right labels is estimated
-MAX_CELLS = 1 << 22  # tasks × classes that are predicted at once
+UNKNOWN_SKILL = 0.5  # assumed if no skill of the crowd is identified: halfway between guessing and perfect
+MAX_COPYING_WORKERS = 50  # no search for copying groups in larger crowds; `diagnose` searches in any crowd
+MAX_SAMPLE_ANSWERS = 150_000  # answers of sampled whole tasks, for the share of right labels and other means
+MAX_CELLS = 1 << 22  # tasks × classes that are predicted at once, to limit memory
 
 
 def fit(
@@ -114,36 +114,36 @@ def fit(
     if dependence not in DEPENDENCES:
         raise unknown(dependence, DEPENDENCES, "dependence")
     has_gold = count_gold(blocks) > 0
-    alone = gather(blocks)
-    determined = alone.verdict.determined if skills is None else determined_by(alone.verdict, skills)
+    evidence = gather(blocks)
+    determined = evidence.verdict.determined if skills is None else determined_by(evidence.verdict, skills)
     anchored, free = _split_gold(blocks, determined, has_gold)
     has_anchors = has_gold and count_gold(anchored) > 0
-    without_gold = centred_estimates(gather(anchored, use_block_gold=True) if has_anchors else alone, skills)
+    without_gold = centred_estimates(gather(anchored, use_block_gold=True) if has_anchors else evidence, skills)
     workers = centred_estimates(gather(blocks, use_block_gold=True), skills) if has_gold else without_gold
     crowd = _estimate(anchored, without_gold)
     groups = None if group is None or crowd.model is None else group_codes(group)
-    fit_ = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)
+    factor_weight = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)
     is_detected = False
     is_small = blocks.n_workers <= MAX_COPYING_WORKERS
     if groups is None and crowd.model is not None and dependence == MEASURED and is_small:
-        groups = _search_copying(anchored, crowd, fit_)
+        groups = _search_copying(anchored, crowd, factor_weight)
         is_detected = groups is not None
     copying = None
     grouped_crowd: _Crowd = crowd
     if groups is not None:
         grouped_crowd, copying = _as_groups(anchored, crowd, groups)
-        fit_ = one_factor_fit(_as_one_worker_each(anchored, groups), grouped_crowd.bias)
+        factor_weight = one_factor_fit(_as_one_worker_each(anchored, groups), grouped_crowd.bias)
     errors = _dependence(anchored, crowd, groups, copying)
     if dependence == INDEPENDENT:
         errors = NO_DEPENDENCE
-        fit_ = 1.0
+        factor_weight = 1.0
     scorer = _scorer(
         anchored,
         crowd,
         grouped_crowd,
         copying,
         errors,
-        fit_,
+        factor_weight,
         groups,
         cautious=cautious,
         ordered=ordered,
@@ -178,7 +178,7 @@ def fit(
         votes=votes[0],
         votes_low=votes[1],
         votes_high=votes[2],
-        one_factor_weight=fit_ if crowd.model is not None and dependence == MEASURED else None,
+        one_factor_weight=factor_weight if crowd.model is not None and dependence == MEASURED else None,
         families=() if groups is None else _members(groups, _names(worker_names, blocks.n_workers)),
         is_detected=is_detected,
         known=check,
@@ -221,12 +221,12 @@ def _worker_estimates(
     skills: Priors | None,
     is_model: BoolArray | None,
 ) -> WorkerEstimates:
-    """Return the skills of the worker table; those of copying workers by agreement with the workers outside."""
+    """Return the skills of the worker table; those of copying workers by agreement with workers outside the group."""
     estimates: WorkerEstimates | None = None
     if copying_groups is not None:
         from quorate.skills.copying import copying_estimates
 
-        sample = blocks.sample(SHARE_SAMPLE)
+        sample = blocks.sample(MAX_SAMPLE_ANSWERS)
         estimates = copying_estimates(sample.answers, copying_groups, sample.gold, skills)
     if estimates is None:
         estimates = workers.skill_estimates
@@ -234,7 +234,7 @@ def _worker_estimates(
 
 
 def _right_alone(blocks: Blocks, check: GoldCheck | None, n_gold: int) -> float | None:
-    """Return how many known labels the answers alone give: by the check or, if gold identifies workers, by the vote."""
+    """Return how many gold labels the answers alone give: by the gold check or, if it lacks gold tasks, by the vote."""
     if n_gold == 0:
         return None
     if check is not None and check.n == n_gold:
@@ -272,7 +272,7 @@ class _Crowd:
 
 
 def _split_gold(blocks: Blocks, determined: BoolArray, has_gold: bool) -> tuple[Blocks, Blocks]:
-    """Split gold into what identifies workers that are not identified without it, and what may correct and check."""
+    """Return the blocks with the gold that identifies workers who else are not identified, and with all other gold."""
     if not has_gold:
         return blocks, blocks
     from quorate.blocks.transform import GoldOfWorkers, TransformedBlocks
@@ -281,7 +281,7 @@ def _split_gold(blocks: Blocks, determined: BoolArray, has_gold: bool) -> tuple[
 
 
 def _estimate(blocks: Blocks, workers: CentredEstimates) -> _Crowd:
-    """Start two EM steps of confusion matrices from the skills; gold is used only where a component needs it."""
+    """Fit confusion matrices by two EM steps from the skills; gold is used only where a component needs it."""
     if blocks.n_classes < 2 or workers.bias_of_workers is None:
         n = blocks.n_workers
         return _Crowd(response_bias(blocks), np.full(n, UNKNOWN_SKILL), UNKNOWN_SKILL, np.ones(n), None)
@@ -298,7 +298,7 @@ def _fitted_crowd(blocks: Blocks, bias: ResponseBias, skill: FloatArray, average
 
 
 def group_codes(group: IntArray) -> IntArray | None:
-    """Return groups numbered from 0, a worker in none (-1) being a group of its own; None where nobody shares one.
+    """Return groups numbered from 0, with a group for each worker in none (-1); None if no group has two workers.
 
     >>> group_codes(np.array([5, -1, 5, -1])).tolist(), group_codes(np.array([0, 1]))
     ([2, 1, 2, 0], None)
@@ -322,9 +322,9 @@ def search_copying(blocks: Blocks) -> IntArray | None:
     return _search_copying(blocks, crowd, one_factor_fit(blocks, crowd.bias))
 
 
-def _search_copying(blocks: Blocks, crowd: _Crowd, fit_: float) -> IntArray | None:
-    """Search for copying groups where one skill per worker does not explain who agrees with whom."""
-    if fit_ >= 1.0 or not has_matrices(blocks):
+def _search_copying(blocks: Blocks, crowd: _Crowd, factor_weight: float) -> IntArray | None:
+    """Search for copying groups if one skill per worker does not explain who agrees; None if there are none."""
+    if factor_weight >= 1.0 or not has_matrices(blocks):
         return None
     from quorate.calibration.find_copying import find_copying
 
@@ -333,7 +333,7 @@ def _search_copying(blocks: Blocks, crowd: _Crowd, fit_: float) -> IntArray | No
 
 
 def _fit_groups(blocks: Blocks) -> Scorer:
-    """Fit a model to blocks whose workers are groups, to start the model of copying from."""
+    """Fit a model to blocks whose workers are groups, as the start of the copying model."""
     crowd = _crowd_of_groups(blocks)
     assert crowd.model is not None
     return crowd.model
@@ -355,7 +355,7 @@ def _as_one_worker_each(blocks: Blocks, groups: IntArray) -> Blocks:
 def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> "tuple[_Crowd, CopyingModel | GroupedScorer]":
     """Estimate the crowd of groups that answer as one worker each, and the model of copying within them.
 
-    Where its matrices would be too large, for the number of classes, each group has one vote.
+    If the matrices of this model would be too large, each group has one vote instead.
     """
     from quorate.blocks.transform import GroupMajority
     from quorate.models.copying import GroupedScorer, fit_copying
@@ -366,7 +366,7 @@ def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> "tuple[_Crowd
     if blocks.n_workers * blocks.n_classes**2 > MAX_MATRIX_ENTRIES:
         return grouped_crowd, GroupedScorer(grouped_crowd.model, GroupMajority(groups))
     start: Scorer = GroupedScorer(grouped_crowd.model, GroupMajority(groups))
-    if int(groups.max()) + 1 < 3:  # two groups would only contradict each other
+    if int(groups.max()) + 1 < 3:  # two groups alone cannot show which one is right
         assert crowd.model is not None
         start = crowd.model
     return grouped_crowd, fit_copying(blocks, groups, ModelPosterior(start))
@@ -390,14 +390,14 @@ def _scorer(
     grouped_crowd: _Crowd,
     copying: "CopyingModel | GroupedScorer | None",
     errors: Dependence,
-    fit_: float,
+    factor_weight: float,
     groups: IntArray | None,
     *,
     cautious: bool,
     ordered: bool,
     dependence: str,
 ) -> TemperedScorer:
-    """Put together the two models of the answers and their weights."""
+    """Return the weighted mixture of the two models of the answers, tempered by the dependence."""
     m = blocks.n_classes
     weight_of_vote = 1.0
     if m > 1:
@@ -412,7 +412,7 @@ def _scorer(
         assert isinstance(refitted, ConfusionModel)
         first = LeaveOneOut(refitted, crowd.model)
     models: tuple[Scorer, Scorer] = (first, vote)
-    weights = np.array([fit_, 1 - fit_])
+    weights = np.array([factor_weight, 1 - factor_weight])
     if copying is not None and groups is not None:
         from quorate.blocks.transform import GroupMajority
         from quorate.models.copying import GroupedScorer
@@ -455,7 +455,7 @@ def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[C
 
 def _share_right(blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw) -> ShareRight:
     """Estimate the share of right labels on a sample of whole tasks that have answers."""
-    answers = blocks.sample(SHARE_SAMPLE).answers
+    answers = blocks.sample(MAX_SAMPLE_ANSWERS).answers
     sample = memory_blocks(answers.only(answers.per_task > 0))
     parts = list(sample.map(_top_sums, scorer, law))
     return law.share_right(np.sum(parts, axis=0), sample.n_tasks)
@@ -463,7 +463,7 @@ def _share_right(blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw) ->
 
 def _confidence(blocks: Blocks, prediction: "Prediction") -> FloatArray:
     """Return the confidence of a sample of the tasks without gold that have answers."""
-    sampled = blocks.sample(SHARE_SAMPLE)
+    sampled = blocks.sample(MAX_SAMPLE_ANSWERS)
     is_open = sampled.answers.per_task > 0
     if sampled.gold is not None:
         is_open &= sampled.gold < 0
@@ -478,7 +478,7 @@ def _top_sums(block: Block, scorer: TemperedScorer, law: CalibrationLaw) -> Floa
 
 @dataclass(frozen=True)
 class Prediction:
-    """Calibrated posterior and labels of any block; can be sent to where the blocks are."""
+    """Calibrated posterior and labels of any block; can be sent to the process that has the blocks."""
 
     parts: "tuple[tuple[RenamedClasses | None, TemperedScorer], ...]"
     law: CalibrationLaw
@@ -512,8 +512,8 @@ class Prediction:
 
 
 def _votes_per_task(blocks: Blocks, scorer: TemperedScorer) -> FloatArray:
-    """Return the votes of each task of a sample, those of copying workers counted as what they are worth."""
-    sample = memory_blocks(blocks.sample(SHARE_SAMPLE).answers)
+    """Return the number of votes of each task of a sample; the votes of a copying group count as effective votes."""
+    sample = memory_blocks(blocks.sample(MAX_SAMPLE_ANSWERS).answers)
     if scorer.copying is None:
         return sample.all_tasks.per_task.astype(np.float64)
     return np.concatenate(list(sample.map(scorer.copying.effective_votes)))

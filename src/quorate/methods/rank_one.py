@@ -67,34 +67,36 @@ def fit(
         threshold=threshold,
         threshold_by=threshold_by,
     )
-    workers, notes = judge_workers(blocks, evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options)
+    workers, notes = estimate_workers(
+        blocks, evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options
+    )
     workers = workers.with_gold(blocks, None, centred=False)
-    nobody_identified = bool(np.isnan(workers.skills).all())
+    none_identified = bool(np.isnan(workers.skills).all())
     vote: ByWeights | ByLogOdds = ByLogOdds(workers.weights, prior)
-    if nobody_identified:
+    if none_identified:
         vote = ByWeights(np.ones(blocks.n_workers))
     return Fitted(vote=vote, skill_estimates=workers, identifiability=evidence.verdict, notes=notes)
 
 
-def judge_workers(
+def estimate_workers(
     answers: Answered, evidence: AnswerEvidence, **choices: Any
 ) -> tuple[WorkerEstimates, tuple[Note, ...]]:
     """Solve for the skills, and weigh the workers by them.
 
     Args:
         answers: who answered what.
-        evidence: of the pairs; its last worker is the known labels, if there are any.
-        choices: of the solver; see `rank_one`.
+        evidence: statistics of the pairs; if there is gold, its last worker is the gold.
+        choices: options of the solver; see `fit`.
 
-    Returns the estimates of the workers, and notes on them.
+    Returns the estimates of the workers, without the gold worker, and notes on them.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
-    >>> judge_workers(crowd.answers, gather(crowd.answers))[0].solution.converged
+    >>> estimate_workers(crowd.answers, gather(crowd.answers))[0].solution.converged
     True
     """
     estimates = solve(evidence, **choices)
-    # without gold's own
+    # without the gold worker
     skills = estimates.skills[: answers.n_workers]
     status = estimates.status[: answers.n_workers]
     skill_estimates = WorkerEstimates(
@@ -122,10 +124,10 @@ def check_choices(
     signs: str = "descent",
     threshold_by: str = SHARED_TASKS,
 ) -> None:
-    """Refuse choices that there are not, before any work is done.
+    """Check the options before any computation.
 
     Raises:
-        OptionError: a name is on no list, or tau is negative.
+        OptionError: a value is none of the choices, or tau is negative.
 
     >>> check_choices(solver="gradient")
     """

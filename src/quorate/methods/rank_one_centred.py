@@ -38,7 +38,7 @@ def fit(blocks: Blocks) -> Fitted:
 
 @dataclass(frozen=True)
 class BySkills:
-    """The posterior of workers who know the class or answer by response bias."""
+    """Vote by the posterior of the model in which a worker knows the class or answers by response bias."""
 
     scorer: SkillScorer
 

@@ -12,7 +12,7 @@ FROM_CROWD = ("classes", "worker_names", "models")  # arguments of the default m
 
 
 def option_names(run: Callable[..., object], options: dict[str, object]) -> list[str]:
-    """List the options of a method; one that hands options on to a solver takes those of the solver chosen, too.
+    """Return the option names of a method; a method with solvers also has the options of the chosen solver.
 
     Args:
         run: the method.
@@ -32,7 +32,7 @@ def option_names(run: Callable[..., object], options: dict[str, object]) -> list
     if run.__name__ == "fit":  # over blocks, which carry their gold
         names = ["gold", *(name for name in names if name not in FROM_CROWD)]
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
-        from quorate.skills.solvers import SOLVERS  # which the default method does not need
+        from quorate.skills.solvers import SOLVERS  # not needed by the default method
 
         solver = str(options.get("solver", parameters["solver"].default))
         if solver not in SOLVERS:
@@ -59,8 +59,8 @@ def check_options(
         method: its name.
         run: the method.
         options: the options.
-        but: options of the method that mean nothing here.
-        where: where that is, added after the option's name.
+        but: options of the method that have no meaning here.
+        where: text after the option's name in the error, such as " out of core".
 
     Raises:
         OptionError: an option is none of the method's; the message has its options and the nearest name.
@@ -85,7 +85,7 @@ def check_options(
 
 @dataclass(frozen=True)
 class Method:
-    """A method: where it lives, what it does in a line, the paper it comes from, and when to use it."""
+    """A method: its function, what it does in one line, the paper it comes from, and when to use it."""
 
     home: str  # module:function, imported when it is first run
     about: str
@@ -314,10 +314,10 @@ OTHER_NAMES = {
 
 
 def method_name(name: str) -> str:
-    """Return the name of a method in `METHODS`, whatever its case, hyphens and underscores.
+    """Return the name of a method in `METHODS`; case, hyphens and underscores do not matter.
 
     Raises:
-        UnknownMethodError: there is no such method; names the nearest.
+        UnknownMethodError: there is no such method; the message names the nearest.
 
     >>> method_name("DawidSkene"), method_name("dawid_skene"), method_name("MajorityVote")
     ('dawid-skene', 'dawid-skene', 'majority')
@@ -336,7 +336,7 @@ def _plain_name(name: str) -> str:
 
 
 def check_states_probabilities(method: str) -> None:
-    """Refuse to weigh costs by shares of votes.
+    """Refuse costs for a method without probabilities.
 
     Raises:
         OptionError: the method states no probabilities.

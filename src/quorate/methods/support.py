@@ -1,7 +1,7 @@
 """Whether the answers support a confidence at all, and which tasks have a label.
 
-How often labels are wrong is visible where workers who answer the same tasks differ, or by gold. The answers of
-one worker, or of one class, show nothing of it, whatever the method; nor does a task that nobody answered.
+How often labels are wrong can be estimated if several workers answer the same tasks, or by gold. The answers of a
+single worker, or of a single class, do not show it, with any method; nor does a task without answers.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from quorate.skills.identification import IDENTIFIED
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import Vote, changed_vote
 
-# Gold labels from which the accuracy of the only worker is taken to be known; conventional: `estimate` asks for as many
+# Gold labels from which the accuracy of a single worker counts as known; conventional: `estimate` asks for as many
 # before it states an interval.
 MIN_GOLD = 5
 
@@ -35,7 +35,7 @@ class Support:
         return () if self.missing is None else (Note(UNSUPPORTED, f"No confidence can be given: {self.missing}"),)
 
     def apply(self, task_vote: Vote, per_task: IntArray, gold: IntArray | None) -> Vote:
-        """Take away the labels and the confidence that the answers do not support; gold stays as it is.
+        """Remove the labels and the confidences that the answers do not support; gold stays as it is.
 
         >>> task_vote = Vote(np.zeros((2, 2)), np.full((2, 2), 0.5), np.zeros(2, int), np.ones(2, bool))
         >>> applied = Support().apply(task_vote, np.array([3, 0]), None)
@@ -107,10 +107,10 @@ def missing_evidence(
     """Explain why these numbers of workers and classes support no confidence, and what is needed; None where they do.
 
     Args:
-        n_workers: who gave an answer.
+        n_workers: workers who gave an answer.
         n_classes: observed or declared.
         n_gold: gold labels of tasks that were answered.
-        skill_known: whether the method knows the skill of the only worker, by gold or from before.
+        skill_known: whether the method knows the skill of the only worker, by gold or from an earlier batch.
         n_shared: tasks with two answers or more; None where they were not counted.
 
     >>> missing_evidence(3, 1)
@@ -137,7 +137,7 @@ def missing_evidence(
 
 
 def _is_skill_known(skill_estimates: WorkerEstimates) -> bool:
-    """Whether some skill was solved for and is determined; other methods state a skill for one worker, too."""
+    """Whether a solver determined some skill; methods without a solver state a skill even for a single worker."""
     return skill_estimates.solution is not None and bool((skill_estimates.status == IDENTIFIED).any())
 
 

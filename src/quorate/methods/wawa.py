@@ -13,7 +13,7 @@ from quorate.voting.vote import majority, skill_of, weighted_majority
 
 
 def wawa(answers: Answers, *, gold: Source = None) -> Result:
-    """Weigh each worker by its share of agreement with the majority; unlike `iwmv`, once, and a guess counts too.
+    """Weigh workers once by their share of agreement with the majority; unlike in `iwmv`, guessers have some weight.
 
     Args:
         answers: who answered what.
@@ -32,7 +32,7 @@ def wawa(answers: Answers, *, gold: Source = None) -> Result:
 def by_shares(
     method: str, answers: Answers, share: FloatArray, gold: IntArray | None, notes: tuple[Note, ...] = ()
 ) -> Result:
-    """Vote with each worker's share of right answers for its weight, which is a skill on another scale.
+    """Vote with each worker's share of right answers as its weight; skills are these shares on another scale.
 
     >>> import numpy as np
     >>> import quorate

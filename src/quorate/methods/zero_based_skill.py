@@ -1,4 +1,4 @@
-"""Zero-based skill: vote, move each worker's weight toward its agreement with the vote, and repeat ever more slowly."""
+"""Zero-based skill: vote, move each worker's weight toward its agreement with the vote, and repeat in smaller steps."""
 
 import numpy as np
 
@@ -52,8 +52,8 @@ def zero_based_skill(
             rate *= slower_by
         scores = tally(answers, share)
         label = decide(answers, scores, scores).label
-        moved = share + rate * (agreement_with(answers, hold_labels(label, known)) - share)
-        if np.array_equal(moved, share):
+        new_share = share + rate * (agreement_with(answers, hold_labels(label, known)) - share)
+        if np.array_equal(new_share, share):
             break
-        share = moved
+        share = new_share
     return by_shares("zero-based-skill", answers, share, known)

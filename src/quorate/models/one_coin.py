@@ -17,7 +17,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.kernels import one_coin_e_step, vote_sums
 from quorate.blocks.memory import MemoryBlocks, answers_in
-from quorate.blocks.numpy_kernels import SPARSE
+from quorate.blocks.numpy_kernels import MAX_CELLS_PER_ANSWER
 from quorate.models.em import Posterior, log_class_prior, run_em, vote_shares
 from quorate.models.many_classes import SparseScores
 from quorate.models.prior_strength import above_guessing, prior_strength_of_crowd
@@ -133,8 +133,8 @@ def _right_by_posterior(blocks: Iterable[Block], posterior: Posterior, n_workers
 
 
 def _e_step(blocks: Blocks, *, is_uniform: bool) -> Callable[[OneCoinFit], Sums]:
-    """Return the E-step over blocks or, for a uniform prior over many classes in memory, over cells with answers."""
-    is_sparse = blocks.n_tasks * blocks.n_classes > SPARSE * blocks.n_answers
+    """Return the E-step: over blocks or, for a uniform prior over many classes in memory, over cells with an answer."""
+    is_sparse = blocks.n_tasks * blocks.n_classes > MAX_CELLS_PER_ANSWER * blocks.n_answers
     if is_uniform and is_sparse and isinstance(blocks, MemoryBlocks):
         answers = answers_in(blocks.all_tasks)
         cells = SparseScores.of(answers)

@@ -19,14 +19,14 @@ from scipy.sparse.linalg import cg
 from quorate.arrays import FloatArray, IntArray
 from quorate.ranking.comparisons import TIE, ComparisonCells, Comparisons, sum_by
 
-MAX_DENSE_ITEMS = 250  # items up to which the Laplacian is inverted; conjugate gradients above are faster
+MAX_DENSE_ITEMS = 250  # the Laplacian is inverted up to this size; above it conjugate gradients are faster
 MAX_LOG_ODDS = 60.0  # above it a probability is 0 or 1 in double precision
-MIN_INFORMATION = 1e-9  # of a comparison, so that no system is singular
+MIN_INFORMATION = 1e-9  # lower bound per comparison, so that no system is singular
 # Precision of the prior of common effects: a standard deviation of 5 log-odds per standard deviation of a covariate. It
 # keeps an effect finite that no row contradicts (left wins always), and is worth less than one comparison (1/4).
 EFFECT_PRECISION = 0.04
-MAX_STRENGTH_STEP = 3.0  # log-odds that a Fisher step may move an item
-MAX_EFFECT_STEP = 2.0
+MAX_STRENGTH_STEP = 3.0  # log-odds, change of a strength in one Fisher step
+MAX_EFFECT_STEP = 2.0  # log-odds, change of an effect in one Fisher step
 
 
 class Response(NamedTuple):
@@ -52,13 +52,13 @@ class Variances:
 
 @dataclass(frozen=True)
 class RankingParameters:
-    """Everything that predicts an answer.
+    """The parameters that predict an answer.
 
     Attributes:
         strength: theta [items], mean zero in each part.
         skill: a [judges], on the scale of `skill_scale`.
         side_bias: b [judges], deviation from the common one.
-        log_tie: t [judges]; -inf where nothing is ever a tie.
+        log_tie: t [judges]; -inf without ties.
         effects: gamma [effects].
         variances: of the priors.
         mean_skill: centre of the prior of a.
@@ -151,7 +151,7 @@ def row_response(comparisons: Comparisons, cells: ComparisonCells, parameters: R
 
 
 def mean_log_loss(cells: ComparisonCells, parameters: RankingParameters) -> float:
-    """Mean of minus the log-probability of the outcomes, by weight."""
+    """Return the weighted mean of minus the log-probability of the outcomes, in nats."""
     _, eta = cell_log_odds(cells, parameters)
     log_tie = cells.of_judge(parameters.log_tie)
     log_win = eta / 2
@@ -169,17 +169,17 @@ def laplacian(
     """Return the weighted Laplacian of the comparison graph plus the prior's precision, and its diagonal.
 
     Args:
-        cells: the graph.
+        cells: cells of the comparison graph.
         conductance: a_k^2 times the information of each cell.
-        prior_precision: of each strength.
+        prior_precision: prior precision of each strength.
     """
     n = cells.n_items
     by_pair = sum_by(cells.pair, conductance, len(cells.pair_low))
     diagonal = sum_by(cells.pair_low, by_pair, n) + sum_by(cells.pair_high, by_pair, n) + prior_precision
-    every = np.arange(n)
+    items = np.arange(n)
     values = np.concatenate([diagonal, -by_pair, -by_pair])
-    rows = np.concatenate([every, cells.pair_low, cells.pair_high])
-    columns = np.concatenate([every, cells.pair_high, cells.pair_low])
+    rows = np.concatenate([items, cells.pair_low, cells.pair_high])
+    columns = np.concatenate([items, cells.pair_high, cells.pair_low])
     return sparse.csr_matrix((values, (rows, columns)), shape=(n, n)), np.asarray(diagonal)
 
 

@@ -1,4 +1,4 @@
-"""Warnings of a ranking: what a reader must know before using it, with the figure and the remedy."""
+"""Warnings of a ranking, each with the figure and the remedy."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,8 @@ from quorate.ranking.bradley_terry import cell_response, row_response
 from quorate.ranking.comparisons import sum_by
 from quorate.ranking.ranking import Ranking, RankingWarning
 
-# Conventional limits, as in the specification of the command: a share below which an effect rests on few comparisons,
-# a dispersion of twice (by pair) or 1.3 times (by task) what independent answers have.
+# Conventional limits: shares below which an effect rests on few comparisons, and dispersions of twice (by pair) or 1.3
+# times (by task) the value for independent answers.
 MIN_SIDE_SHARE = 0.05
 MIN_COVARIATE_SHARE = 0.1
 MAX_JUDGE_SHARE = 0.5
@@ -21,14 +21,14 @@ MAX_PAIR_DISPERSION = 2.0
 MAX_TASK_DISPERSION = 1.3
 MIN_CLUSTERS = 10
 MAX_NAMED = 5
-LONGEST_NAME = 40  # characters of an item that a warning shows
-MAX_MODELS = 1000  # judges; no panel of models has more
+MAX_NAME_CHARACTERS = 40  # of an item's name in a warning
+MAX_MODELS = 1000  # judges; larger crowds are not checked for models
 
 
 def cautions(
     ranking: Ranking, *, by_task: bool, position_dropped: bool, n_self: int, adaptive: bool
 ) -> Iterator[RankingWarning]:
-    """Give every warning, the most serious first."""
+    """Yield every warning, the most serious first."""
     comparisons = ranking.comparisons
     connected = ranking.connectivity
     if connected.n_parts > 1:
@@ -106,7 +106,7 @@ def cautions(
 
 
 def _unchecked_models(ranking: Ranking) -> Iterator[RankingWarning]:
-    """Warn that one judge, or language models, may prefer other items than people do."""
+    """Yield a warning that one judge, or language models, may prefer other items than people do."""
     judges = ranking.comparisons.judges
     is_model = model_names(judges[:MAX_MODELS])
     if len(judges) == 1 and is_model.all():
@@ -124,13 +124,13 @@ def _unchecked_models(ranking: Ranking) -> Iterator[RankingWarning]:
 
 
 def _short(name: str) -> str:
-    """Cut a long name, such as the text of an answer; in quotes where it may look like the end of a list entry."""
-    cut = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME].rstrip()}…"
+    """Return a name, cut if it is long; in quotes if it is cut, has a comma or ends with a period."""
+    cut = name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS].rstrip()}…"
     return f'"{cut}"' if "," in cut or cut.endswith(".") or cut != name else cut
 
 
 def _named(ranking: Ranking, chosen: np.ndarray) -> str:
-    names = [_short(str(ranking.comparisons.items[place])) for place in np.flatnonzero(chosen)]
+    names = [_short(str(ranking.comparisons.items[item])) for item in np.flatnonzero(chosen)]
     if len(names) > MAX_NAMED:
         return listing(names, MAX_NAMED, str)
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
@@ -183,14 +183,14 @@ def _judge_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
 
 
 def _covariate_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
-    """Compare each judge's score of a covariate with what one common effect allows."""
+    """Yield a warning for each covariate whose effect varies more between judges than one common effect explains."""
     cells = ranking.cells
     if cells.n_judges == 1:
         return
     response = cell_response(cells, ranking.fit.parameters)
     first = int(ranking.has_position)
-    for place, name in enumerate(ranking.comparisons.covariate_names):
-        values = cells.effects[:, first + place]
+    for index, name in enumerate(ranking.comparisons.covariate_names):
+        values = cells.effects[:, first + index]
         score = cells.by_judge(response.score * values)
         information = np.maximum(cells.by_judge(response.information * values**2), 1e-12)
         dispersion = float((score**2 / information).sum()) / (cells.n_judges - 1)

@@ -1,4 +1,4 @@
-"""Comparisons as integer codes: who was shown on which side, which judge answered what, on which task."""
+"""Comparisons as integer codes: the items on each side, the judge, the outcome and the task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,12 +13,12 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, sums_of
 LEFT = 1
 TIE = 0
 RIGHT = -1
-MAX_KEY = 1 << 62
-MIN_WEIGHT = 1e-9  # of a row or a cell; what is left of weights that were subtracted is rounding
+MAX_KEY = 1 << 62  # keys above it could exceed 64 bits
+MIN_WEIGHT = 1e-9  # of a row or a cell; smaller weights are rounding errors of subtractions
 
 
 def sum_by(codes: IntArray, values: FloatArray, n: int) -> FloatArray:
-    """Sum values by code.
+    """Return the sum of the values of each code, 0 to n - 1.
 
     >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 3).tolist()
     [4.0, 0.0, 2.0]
@@ -34,12 +34,12 @@ class Comparisons:
         left, right: item codes [rows].
         outcome: 1 where the left item won, -1 where the right one did, 0 for a tie [rows].
         judge: judge codes [rows].
-        weight: how many answers a row stands for [rows].
+        weight: number of answers of a row [rows].
         covariates: numeric covariates, oriented left minus right [rows, covariates].
-        task: task codes [rows], ascending; None where every answer is a task of its own.
+        task: task codes [rows], ascending; None if every answer is its own task.
         task_hash: a hash of each task's id [tasks], the same on every engine; empty without tasks.
         items, judges: names, in canonical order.
-        covariate_names: of the columns of ``covariates``.
+        covariate_names: names of the columns of ``covariates``.
         has_sides: whether the file states which item was shown on the left.
     """
 
@@ -78,14 +78,14 @@ class Comparisons:
 
     @cached_property
     def repeats_judge_on_task(self) -> bool:
-        """Whether a judge compared more than one pair on one task, as in a ranking of five."""
+        """Whether a judge compared several pairs on one task, as in a ranking of five items."""
         if self.task is None:
             return False
         key = self.task.astype(np.int64) * self.n_judges + self.judge
         return bool((np.diff(key) == 0).any()) or bool((self.weight > 1).any())
 
     def select(self, keep: BoolArray) -> "Comparisons":
-        """Keep some rows; items and judges keep their codes."""
+        """Return the rows in the mask; items and judges keep their codes."""
         return replace(
             self,
             left=self.left[keep],
@@ -113,9 +113,9 @@ def canonical_comparisons(
     covariate_names: Sequence[str] = (),
     has_sides: bool = True,
 ) -> Comparisons:
-    """Sort rows by task, judge, items and outcome, and add the weights of equal ones.
+    """Return rows sorted by task, judge, items and outcome, with the weights of equal rows added.
 
-    The result does not depend on the order of the rows, hence neither does any sum over them.
+    The result does not depend on the order of the rows, so sums over it do not either.
 
     >>> codes = np.array([0, 0]), np.array([1, 1]), np.array([1, 1]), np.array([0, 0])
     >>> canonical_comparisons(*codes, items=["a", "b"], judges=["ann"]).weight.tolist()
@@ -160,25 +160,25 @@ def _row_key(
 
 
 def combine_codes(first: IntArray, *more: tuple[IntArray, int]) -> IntArray:
-    """Return one integer per row that sorts as the codes do, the first of them first.
+    """Return one integer per row that sorts like the codes, with the first codes most significant.
 
     Args:
         first: codes.
-        more: further codes, each with their number.
+        more: further codes, each with the number of its values.
 
     >>> combine_codes(np.array([1, 0]), (np.array([0, 2]), 3)).tolist()
     [3, 2]
     """
     key = first.astype(np.int64)
     for codes, size in more:
-        if len(key) and int(key.max()) >= MAX_KEY // max(size, 1):  # numbered anew before they exceed 64 bits
+        if len(key) and int(key.max()) >= MAX_KEY // max(size, 1):  # renumbered before keys exceed 64 bits
             key = np.unique(key, return_inverse=True)[1].reshape(-1)
         key = key * max(size, 1) + codes
     return key
 
 
 def _group_rows(key: IntArray, covariates: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the sorting order, where each group of equal rows begins in it, and the group of each sorted row."""
+    """Return the sorting order, the start of each group of equal rows in it, and the group of each sorted row."""
     order = np.lexsort((*covariates.T[::-1], key)) if covariates.shape[1] else np.argsort(key, kind="stable")
     is_new = np.ones(len(key), dtype=bool)
     if len(key):
@@ -192,17 +192,17 @@ def _group_rows(key: IntArray, covariates: FloatArray) -> tuple[IntArray, IntArr
 
 @dataclass(frozen=True)
 class ComparisonCells:
-    """Comparisons added up over tasks: all that the fit needs, and what an engine groups by.
+    """Comparisons added up over tasks, which is all that the fit needs.
 
     They are in the order of judge, left item, right item and outcome.
 
     Attributes:
         left, right, judge, outcome, weight: as in `Comparisons` [cells].
-        effects: the common effects of each cell [cells, effects]; the first is the side where that is estimated.
+        effects: the common effects of each cell [cells, effects]; the first is the left side, if that is estimated.
         pair: number of the unordered pair of items [cells].
         pair_low, pair_high: items of each pair [pairs].
-        part: connected component of the comparison graph that each item belongs to [items].
-        cell_of_row: the cell that each row is counted in [rows].
+        part: connected component of each item in the comparison graph [items].
+        cell_of_row: the cell of each row [rows].
     """
 
     left: IntArray
@@ -225,7 +225,7 @@ class ComparisonCells:
         return bool((self.outcome == TIE).any())
 
     def by_item(self, values: FloatArray) -> FloatArray:
-        """Sum values over the cells in which an item stands on the left, minus those where it is on the right."""
+        """Return for each item the sum over cells with the item on the left minus that with the item on the right."""
         by_pair = sum_by(self.pair, values * self._orientation, len(self.pair_low))
         positive = sum_by(self.pair_low, by_pair, self.n_items)
         return positive - sum_by(self.pair_high, by_pair, self.n_items)
@@ -237,11 +237,11 @@ class ComparisonCells:
 
     @cached_property
     def _judge_starts(self) -> IntArray:
-        """Where the cells of each judge begin, and the end of all."""
+        """The start of the cells of each judge, and the end of the last."""
         return np.searchsorted(self.judge, np.arange(self.n_judges + 1))
 
     def by_judge(self, values: FloatArray) -> FloatArray:
-        """Sum values over the cells of each judge; in a tenth of the time that `sum_by` takes for sorted codes."""
+        """Return the sum over the cells of each judge; ten times as fast as `sum_by`, because judges are sorted."""
         return sums_of(values, self._judge_starts)
 
     def of_judge(self, values: FloatArray) -> FloatArray:
@@ -249,7 +249,7 @@ class ComparisonCells:
         return np.repeat(values, np.diff(self._judge_starts))
 
     def by_item_and_judge(self, values: FloatArray) -> FloatArray:
-        """Sum values by item, left minus right, and judge; items × judges."""
+        """Return sums by item, left minus right, and judge [items, judges]."""
         right = sum_by(self._right_of_judge, values, self.n_judges * self.n_items)
         starts, left = self._left_runs
         right[left] -= sums_of(values, starts)
@@ -262,7 +262,7 @@ class ComparisonCells:
 
     @cached_property
     def _left_runs(self) -> tuple[IntArray, IntArray]:
-        """Where the cells of each judge and left item begin, and their position in a table of judges × items."""
+        """The start of the cells of each judge and left item, and their position in a table of judges × items."""
         key = self.judge * self.n_items + self.left
         first = np.flatnonzero(np.diff(key, prepend=-1))
         return np.append(first, len(key)), key[first]
@@ -289,7 +289,7 @@ class ComparisonCells:
 
 
 def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> ComparisonCells:
-    """Add comparisons up over tasks.
+    """Return comparisons added up over tasks.
 
     Args:
         comparisons: the rows.

@@ -1,4 +1,4 @@
-"""What the comparisons cannot determine, found before anything is fitted; linear in the rows."""
+"""What the comparisons cannot determine, computed before the fit, in linear time in the rows."""
 
 from dataclasses import dataclass
 
@@ -10,22 +10,22 @@ from scipy.sparse.linalg import lsmr
 from quorate.arrays import FloatArray, IntArray
 from quorate.ranking.comparisons import LEFT, TIE, Comparisons, sum_by
 
-LSMR_ITERATIONS = 300
+MAX_LSMR_ITERATIONS = 300
 
 
 @dataclass(frozen=True)
 class Connectivity:
-    """The comparison graph: which items can be placed on one scale, and how firmly.
+    """The comparison graph: which items can be placed on one scale, and whether estimates are finite.
 
     Attributes:
         part: connected component of each item [items]; items of two parts were never compared, even indirectly.
         n_parts: number of components.
         block: strongly connected component of each item in the graph "beats or ties" [items]. The plain maximum
             likelihood estimate is finite only within a block (Ford, 1957).
-        never_loses: whether no item outside its block beat or tied anybody of the block [items].
-        never_wins: whether nobody of its block beat or tied an item outside it [items].
-        free_share: share of each common effect that no difference of items explains [effects]; the side comes first.
-            At 0 the effect cannot be separated from the strengths.
+        never_loses: whether no item outside its block beat or tied an item of the block [items].
+        never_wins: whether no item of its block beat or tied an item outside it [items].
+        free_share: share of each common effect that differences of items do not explain [effects]; the side is first.
+            If it is 0, the effect cannot be separated from the strengths.
     """
 
     part: IntArray
@@ -37,7 +37,7 @@ class Connectivity:
 
 
 def connectivity(comparisons: Comparisons) -> Connectivity:
-    """Find parts, strongly connected blocks, and the share of each effect that items do not explain."""
+    """Return parts, strongly connected blocks, and the share of each effect that items do not explain."""
     n = comparisons.n_items
     left = comparisons.left
     right = comparisons.right
@@ -84,8 +84,8 @@ def _free_shares(comparisons: Comparisons) -> FloatArray:
     root = np.sqrt(weight)
     row = np.arange(n_rows)
     values = np.concatenate([root, -root])
-    places = (np.concatenate([row, row]), np.concatenate([left, right]))
-    differences = sparse.csr_matrix((values, places), shape=(n_rows, n_items))
+    positions = (np.concatenate([row, row]), np.concatenate([left, right]))
+    differences = sparse.csr_matrix((values, positions), shape=(n_rows, n_items))
     effects = np.column_stack([np.ones(n_rows), covariates])
     shares = []
     for column in effects.T:
@@ -94,7 +94,7 @@ def _free_shares(comparisons: Comparisons) -> FloatArray:
         if total == 0:
             shares.append(0.0)
             continue
-        solution = lsmr(differences, target, atol=1e-12, btol=1e-12, maxiter=LSMR_ITERATIONS)[0]
+        solution = lsmr(differences, target, atol=1e-12, btol=1e-12, maxiter=MAX_LSMR_ITERATIONS)[0]
         residual = target - differences @ solution
         shares.append(float(residual @ residual) / total)
     return np.array(shares)

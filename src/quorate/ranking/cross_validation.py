@@ -1,4 +1,4 @@
-"""Whether judges' skills improve the prediction of comparisons that were held out; four folds of tasks."""
+"""Cross-validation over four folds of tasks: whether judges' skills improve the prediction of comparisons."""
 
 from dataclasses import dataclass, replace
 
@@ -12,11 +12,11 @@ from quorate.ranking.comparisons import MIN_WEIGHT, ComparisonCells, Comparisons
 from quorate.ranking.fit import fit_ranking
 
 N_FOLDS = 4
-FOLD_BITS = 8
-SAMPLE_BITS = 24
-FOLD_TOLERANCE = 1e-3  # of the short fits
-# Above twice as many comparisons a sample of tasks is tried first. With more answers per judge skills are known
-# better, so where they help the sample they help all; where they do not, all comparisons decide.
+FOLD_BITS = 8  # shift of the task hash for folds
+SAMPLE_BITS = 24  # shift of the task hash for samples
+FOLD_TOLERANCE = 1e-3  # of the fits on folds, which need less precision
+# Above twice as many comparisons, a sample of tasks is tried first. Skills are more precise with more answers per
+# judge, so if they help in the sample they help in all comparisons; if not, all comparisons decide.
 SAMPLE_COMPARISONS = 50_000
 
 
@@ -26,7 +26,7 @@ class SkillChoice:
 
     Attributes:
         used: whether skills are estimated.
-        loss_with, loss_without: None where nothing was held out, because the caller chose or there is one judge.
+        loss_with, loss_without: nats; None without cross-validation, if the caller chose or there is one judge.
     """
 
     used: bool
@@ -34,18 +34,18 @@ class SkillChoice:
     loss_without: float | None = None
 
 
-FEWEST = 3  # judges, and items: of two judges who differ, and with one pair of items, nothing shows who is better
+MIN_JUDGES_AND_ITEMS = 3  # if two judges differ, or with a single pair of items, nothing shows which judge is better
 
 
 def shows_skill(comparisons: Comparisons) -> bool:
-    """Whether there are judges and items enough to compare the skills of judges."""
-    return comparisons.n_judges >= FEWEST and comparisons.n_items >= FEWEST
+    """Return whether there are enough judges and items to compare the skills of judges."""
+    return comparisons.n_judges >= MIN_JUDGES_AND_ITEMS and comparisons.n_items >= MIN_JUDGES_AND_ITEMS
 
 
 def choose_skill(
     comparisons: Comparisons, cells: ComparisonCells, *, position: bool, shrink: bool = True
 ) -> SkillChoice:
-    """Estimate skills where they predict held-out tasks better, on average over the folds.
+    """Return whether skills predict held-out tasks better, on average over the folds.
 
     Args:
         comparisons: the rows.
@@ -76,11 +76,11 @@ def _cross_validate(comparisons: Comparisons, cells: ComparisonCells, *, positio
         n_held_out = float(held_out.sum())
         if not len(test_cells.left) or not train.n_rows:
             continue
-        for place, skill in enumerate((True, False)):
+        for index, skill in enumerate((True, False)):
             fit = fit_ranking(
                 train, train_cells, skill=skill, position=position, shrink=shrink, tolerance=FOLD_TOLERANCE
             )
-            losses[place] += mean_log_loss(test_cells, fit.parameters) * n_held_out
+            losses[index] += mean_log_loss(test_cells, fit.parameters) * n_held_out
         total += n_held_out
     if total == 0:
         return SkillChoice(False)
@@ -92,13 +92,13 @@ def fold_weight(comparisons: Comparisons, fold: int, n_folds: int = N_FOLDS, *, 
     """Return the weight of each row that belongs to a fold [rows].
 
     All rows of a task go to one fold, by a hash of the task's id. Without tasks the repeats of a row go to the folds in
-    turn, beginning at one that depends on the row.
+    turn, starting with a fold that depends on the row.
 
     Args:
         comparisons: the rows.
         fold: number of the fold.
         n_folds: number of folds.
-        shift: the bits of the hash that decide; folds of other bits are independent.
+        shift: first bit of the hash that is used; folds by other bits are independent.
     """
     if comparisons.task is not None:
         fold_of_task = (comparisons.task_hash >> np.uint64(shift)) % np.uint64(n_folds)

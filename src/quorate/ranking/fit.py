@@ -28,31 +28,31 @@ from quorate.ranking.judges import (
     vote_on_direction,
 )
 
-MAX_ROUNDS = 60  # of EM; a second run of as many follows where the direction is reversed
+MAX_ROUNDS = 60  # of EM; up to as many again after the direction was reversed
 EM_TOLERANCE = 1e-4  # largest change of a strength, a skill or an effect, relative to the largest strength
-UNSHRUNK_TOLERANCE = 1e-10  # without EM of the strengths' variance convergence is quadratic
-MAX_MARGINAL_ITEMS = 600  # up to which EM uses marginal variances: one inverse of that size per round
+UNSHRUNK_TOLERANCE = 1e-10  # without estimation of the strengths' variance, convergence is quadratic
+MAX_MARGINAL_ITEMS = 600  # up to this size EM uses marginal variances, which need an inverse in each round
 UNSHRUNK_PRECISION = 1e-8  # prior precision of strengths without shrinkage; fixes the mean only
-N_TRACE_PROBES = 6  # random signs that estimate the trace of the inverse above that size
-DESIGN_EFFECT_ROUNDS = 3  # fits with the design effect measured at the one before
-DESIGN_EFFECT_TOLERANCE = 0.02
+N_TRACE_PROBES = 6  # vectors of random signs for the trace of the inverse above that size
+MAX_DESIGN_EFFECT_ROUNDS = 3  # fits with the design effect measured at the previous fit
+DESIGN_EFFECT_TOLERANCE = 0.02  # change of the design effect
 MAX_VARIANCE = 25.0
 MIN_SCALE = 0.05  # a step never shrinks strengths by more than twenty times
 
 
 @dataclass(frozen=True)
 class RankingFit:
-    """Parameters at convergence, and how they were reached.
+    """Parameters at the end of the fit, and how it ended.
 
     Attributes:
         parameters: strengths, skills, side biases, tie propensities, effects.
         estimated: which parameters of judges were estimated.
-        direction: votes of the judges in the direction that was first found; None where skills are not estimated.
-        flipped: whether the judges reversed that direction.
+        direction: votes of the judges on the first direction of the fit; None if skills are not estimated.
+        flipped: whether the first direction was reversed.
         skill_variance, side_variance: of each judge's estimate [judges], marginal up to `MAX_MARGINAL_ITEMS` items.
-        design_effect: by which answers of one judge on one task were tempered.
+        design_effect: by which the evidence of a judge's answers on one task was divided.
         iterations: rounds of EM.
-        converged: whether the last round moved nothing by more than the tolerance.
+        converged: whether the last round changed no parameter by more than the tolerance.
         strength_precision: prior precision of the strengths.
     """
 
@@ -80,21 +80,21 @@ def fit_ranking(
 ) -> RankingFit:
     """Fit strengths and judges.
 
-    Where a judge answers several comparisons of one task, those answers repeat each other; the design effect is
-    measured at the fit and the judges' evidence is divided by it in the next one.
+    If a judge answers several comparisons of one task, these answers are correlated. Their design effect is measured
+    after a fit, and the evidence of the judges is divided by it in the next fit.
 
     Args:
         comparisons: rows by task, for the design effect.
         cells: the same rows added up over tasks.
         skill: estimate the skill of each judge (with one judge there is nothing to estimate).
         position: estimate each judge's preference for the left side; the common one is an effect of the cells.
-        shrink: estimate the variance of the strengths; otherwise they have next to no prior.
-        tolerance: of EM.
-        gold_direction: decides the direction instead of the judges.
+        shrink: estimate the variance of the strengths; otherwise their prior is almost flat.
+        tolerance: tolerance of EM.
+        gold_direction: known winners, which decide the direction instead of the judges.
     """
     effect = 1.0
     fitted = _fit(cells, skill, position, shrink, tolerance, effect, gold_direction)
-    for _ in range(DESIGN_EFFECT_ROUNDS):
+    for _ in range(MAX_DESIGN_EFFECT_ROUNDS):
         if not comparisons.repeats_judge_on_task or cells.n_judges == 1:
             break
         measured = design_effect(comparisons, row_response(comparisons, cells, fitted.parameters))
@@ -113,7 +113,7 @@ class GoldDirection:
     worse: tuple[int, ...]
 
     def supports(self, strength: FloatArray) -> float:
-        """Return how many known pairs the strengths order rightly, minus those that they order wrongly."""
+        """Return the number of known pairs in the right order minus the number in the wrong order."""
         gap = strength[np.array(self.better)] - strength[np.array(self.worse)]
         return float(np.sign(gap).sum())
 
@@ -235,14 +235,14 @@ def _update_priors(
     *,
     several: bool,
 ) -> RankingParameters:
-    """Set the scale and estimate the priors of judges (M-step).
+    """Return the parameters with the scale set and the priors of judges estimated (M-step).
 
     Args:
         cells: the comparisons.
-        parameters: after the judges' step.
+        parameters: parameters after the judges' step.
         estimated: which parameters of judges are estimated.
-        covariance: of each judge's parameters given the items [judges, 3, 3].
-        skill_information: of each judge's answers on its skill [judges].
+        covariance: covariance of each judge's parameters given the items [judges, 3, 3].
+        skill_information: information of each judge's answers on its skill [judges].
         side_variance: marginal variance of each side bias [judges].
         several: whether there is more than one judge.
     """

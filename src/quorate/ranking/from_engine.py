@@ -1,6 +1,6 @@
-"""Pairwise comparisons that an engine holds: equal rows are counted there, and their counts are ranked here.
+"""Pairwise comparisons in an engine, which counts equal rows; the counts are ranked in memory.
 
-The model needs sums over rows only, so grouping changes nothing but the order of additions.
+The model needs only sums over rows, so grouping changes only the order of additions.
 """
 
 from dataclasses import fields
@@ -45,7 +45,7 @@ from quorate.ranking.rank import rank as rank_here
 from quorate.ranking.ranking import Ranking
 
 ROW_COUNT = "quorate_rows"  # column of the counts
-MAX_MATRIX_COLUMNS = 10_000  # of a table that may be a square matrix of wins
+MAX_MATRIX_COLUMNS = 10_000  # a table with more is not checked for a matrix of wins
 
 
 def rank(
@@ -71,17 +71,17 @@ def rank(
     delimiter: str | None = None,
     **options: Any,
 ) -> Ranking:
-    """Rank comparisons that an engine holds: `quorate.rank` for files of DuckDB or Spark, and tables of databases.
+    """Rank comparisons in an engine: `quorate.rank` for files that DuckDB or Spark reads, and tables of databases.
 
     Args:
         source: a path or a pattern, the URL of an engine, a database file, an ibis table; None with ``table``.
         engine: duckdb or spark.
-        memory: what DuckDB may use, as 4GB.
-        temp: the folder that it spills to.
-        master: of Spark.
+        memory: memory limit of DuckDB, such as 4GB.
+        temp: the folder that DuckDB spills to.
+        master: master of Spark.
         connect: an ibis connection string, for any other engine.
-        table: there, instead of files.
-        most: different rows that are read into memory.
+        table: a table there, instead of files.
+        most: maximum number of different rows that are read into memory.
         level: level of the intervals.
         cluster: ``"task"``, ``"none"`` or a column.
         judge_skill: ``"auto"``, ``"on"`` or ``"off"``.
@@ -91,12 +91,12 @@ def rank(
         gold: known comparisons, which decide the direction.
         adaptive: whether pairs were chosen because of earlier answers.
         seed: seed of the draws behind rank intervals.
-        format: of files.
-        delimiter: of CSV files.
+        format: format of files.
+        delimiter: delimiter of CSV files.
         options: how comparisons are read, see `quorate.io.pairs.PairOptions`.
 
     Raises:
-        EngineError: the engine is not there, or failed.
+        EngineError: the engine is not available, or failed.
         NotInMemoryError: there are too many different rows.
 
     >>> votes = {"left": list("aab"), "right": list("bcc"), "winner": ["left", "left", "left"]}
@@ -130,11 +130,11 @@ def rank(
 def read_engine_pairs(
     source: Source, options: PairOptions, where: EngineOptions = DUCKDB, reading: ReadOptions = AS_USUAL
 ) -> tuple[PairRows, str]:
-    """Read comparisons out of an engine, equal rows counted there; also return a line that names the engine.
+    """Return the comparisons of an engine, which counts equal rows, and a line that names the engine.
 
     Raises:
         MissingColumnError: no columns look like comparisons.
-        NoRowsError: there are none.
+        NoRowsError: there are no comparisons.
     """
     choice = choose_engine(source, where) or Choice(source, where, where.name, "it is the default")
     engine, table = _open(choice, reading)
@@ -167,7 +167,7 @@ def _open(choice: Choice, reading: ReadOptions) -> tuple[Engine, EngineTable]:
 
 
 def _read_matrix(engine: Engine, table: EngineTable, options: PairOptions) -> PairRows | None:
-    """Read a square matrix of wins; None where the table is none."""
+    """Return the comparisons of a square matrix of wins; None if the table is no such matrix."""
     names = list(table.columns)
     head = engine.fetch(table.select(names[0]).limit(len(names)), "looking for a matrix of wins")
     row_names = head.column(0).to_pylist()

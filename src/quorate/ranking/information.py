@@ -1,4 +1,4 @@
-"""Information of items and common effects once judges are estimated too: a Schur complement, by sums over cells.
+"""Information of items and common effects if judges are estimated too: a Schur complement, by sums over cells.
 
 The judges' block is block-diagonal (skill and side bias of each), so it is eliminated judge by judge.
 """
@@ -14,12 +14,12 @@ from quorate.ranking.bradley_terry import EFFECT_PRECISION, RankingParameters, R
 from quorate.ranking.comparisons import ComparisonCells
 from quorate.ranking.judges import EstimatedParameters
 
-MAX_DENSE_CROSS = 4_000_000  # entries (items × judges) up to which the cross block is dense: 32 MB
-JUDGES_AT_ONCE = 4096  # whose marginal variances are computed together
+MAX_DENSE_CROSS = 4_000_000  # items × judges of a dense cross block, 32 MB; larger blocks are sparse
+JUDGES_AT_ONCE = 4096  # judges whose marginal variances are computed together
 
 
 def inverse_of(matrix: FloatArray) -> FloatArray:
-    """Invert a positive definite matrix."""
+    """Return the inverse of a positive definite matrix."""
     return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
 
@@ -32,7 +32,7 @@ class JointInformation:
         cross: core by judge parameters [core, judges × kept], dense or sparse.
         gain: cross times the inverse of the judges' block [core, judges × kept].
         judge_inverse: inverse block of each judge [judges, kept, kept].
-        prior_precision: of each judge parameter [judges × kept].
+        prior_precision: prior precision of each judge parameter [judges × kept].
         kept: which of skill (0) and side bias (1) are estimated.
     """
 
@@ -63,7 +63,7 @@ class JointInformation:
             total[columns] = np.einsum("ij,ij->j", gain, core_inverse @ gain)
         total = total.reshape(-1, n_kept)
         given_items = np.einsum("kaa->ka", self.judge_inverse)
-        return {index: given_items[:, place] + total[:, place] for place, index in enumerate(self.kept)}
+        return {index: given_items[:, column] + total[:, column] for column, index in enumerate(self.kept)}
 
 
 def joint_information(
@@ -73,7 +73,7 @@ def joint_information(
     estimated: EstimatedParameters,
     strength_precision: float,
 ) -> JointInformation:
-    """Build the information of strengths, common effects, skills and side biases at the parameters."""
+    """Return the information of strengths, common effects, skills and side biases at the parameters."""
     n = cells.n_items
     n_judges = cells.n_judges
     n_effects = cells.effects.shape[1]
@@ -115,7 +115,7 @@ def joint_information(
 
 
 def _item_judge_sums(cells: ComparisonCells, values: FloatArray) -> Any:
-    """Sum values by item and judge, left minus right [items, judges]; dense where that is small."""
+    """Return sums by item and judge, left minus right [items, judges]; dense if it is small."""
     n = cells.n_items
     n_judges = cells.n_judges
     if n * n_judges <= MAX_DENSE_CROSS:
@@ -126,7 +126,7 @@ def _item_judge_sums(cells: ComparisonCells, values: FloatArray) -> Any:
 
 
 def _interleave(matrices: list[Any]) -> Any:
-    """Put columns side by side so that the parameters of one judge are neighbours."""
+    """Return the matrices side by side, with the columns of one judge next to each other."""
     if len(matrices) == 1:
         return matrices[0]
     n_judges = matrices[0].shape[1]
@@ -137,7 +137,7 @@ def _interleave(matrices: list[Any]) -> Any:
 
 
 def _apply(cross: FloatArray, inverse: FloatArray) -> FloatArray:
-    """Multiply a dense cross block by the block-diagonal inverse."""
+    """Return the product of a dense cross block and the block-diagonal inverse."""
     n_judges, n_kept, _ = inverse.shape
     blocks = cross.reshape(len(cross), n_judges, n_kept)
     product = np.zeros_like(blocks)

@@ -1,6 +1,6 @@
 """Uncertainty of the strengths: sandwich covariance with scores summed by task, or multiplier draws for many items.
 
-Judges who see the same pair of answers are no independent rows, so scores are added up by task before they are squared.
+The answers of judges who see the same task are not independent, so scores are added up by task before squaring.
 """
 
 from collections.abc import Callable
@@ -20,13 +20,13 @@ from quorate.ranking.fit import RankingFit
 from quorate.ranking.information import JointInformation, inverse_of, joint_information
 from quorate.skills.conjugate_gradients import block_cg
 
-MAX_COVARIANCE_ITEMS = 1200  # above it draws replace the matrix: n^3 operations and n^2 numbers
+MAX_COVARIANCE_ITEMS = 1200  # above it draws replace the covariance, which needs n^3 operations and n^2 numbers
 N_DRAWS = 4000  # from the covariance: the standard error of a probability is below 0.008
-N_MULTIPLIER_DRAWS = 128  # each needs a sparse solve; two words of 64 random signs per task
+N_MULTIPLIER_DRAWS = 128  # each needs a sparse solve, and two words of 64 random signs per task
 CG_TOLERANCE = 1e-5
 CG_MAX_ITERATIONS = 300
 WORD_BITS = 64
-DRAW_CELLS = 1 << 22  # signs (tasks × draws) that are made at a time
+MAX_SIGNS = 1 << 22  # random signs (tasks × draws) in memory at a time
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Uncertainty:
         effect_error: standard error of each common effect [effects].
         skill_error: standard error of each judge's skill [judges].
         side_error: standard error of each judge's side bias [judges].
-        n_clusters: number of tasks, or of comparisons where each is its own cluster.
+        n_clusters: number of tasks, or of comparisons if each is its own cluster.
     """
 
     covariance: FloatArray | None
@@ -63,14 +63,14 @@ class Uncertainty:
 def uncertainty(
     comparisons: Comparisons, cells: ComparisonCells, fit: RankingFit, *, by_task: bool = True, seed: int = 0
 ) -> Uncertainty:
-    """Measure the uncertainty of a fit.
+    """Return the uncertainty of a fit.
 
     Args:
         comparisons: rows by task.
         cells: the same rows added up over tasks.
         fit: the estimates.
         by_task: sum scores by task; otherwise every comparison counts as independent.
-        seed: of the draws.
+        seed: seed of the draws.
     """
     response = cell_response(cells, fit.parameters)
     joint = joint_information(cells, response, fit.parameters, fit.estimated, fit.strength_precision)
@@ -119,7 +119,7 @@ class _Rows:
 
     @classmethod
     def of_cells(cls, cells: ComparisonCells, response: Response, fit: RankingFit) -> "_Rows":
-        """Equal comparisons are independent: a cell of weight w adds w squares, not the square of w."""
+        """Return cells as clusters: the w comparisons of a cell are independent, so they add w squares, not w²."""
         n_cells = len(cells.left)
         total = float(cells.weight.sum())
         return cls(
@@ -142,21 +142,23 @@ class _Rows:
         n_groups = int(self.cluster[-1]) + 1
         by_cluster = sparse.csr_matrix((self.score, (self.cluster, row)), shape=(n_groups, n_rows))
         values = np.concatenate([self.skill, -self.skill])
-        places = (np.concatenate([row, row]), np.concatenate([self.left, self.right]))
-        design = sparse.csr_matrix((values, places), shape=(n_rows, n_items))
+        positions = (np.concatenate([row, row]), np.concatenate([self.left, self.right]))
+        design = sparse.csr_matrix((values, positions), shape=(n_rows, n_items))
         if self.effects.shape[1]:
             design = sparse.hstack([design, sparse.csr_matrix(self.effects)], format="csr")
         columns = {0: self.gap, 1: np.ones(n_rows)}
-        place = len(kept) * self.judge
+        first_column = len(kept) * self.judge
         values = np.concatenate([columns[index] for index in kept]) if kept else np.zeros(0)
         rows = np.tile(row, len(kept))
-        at = np.concatenate([place + offset for offset in range(len(kept))]) if kept else np.zeros(0, np.int64)
-        judges = sparse.csr_matrix((values, (rows, at)), shape=(n_rows, len(kept) * n_judges))
+        column = np.zeros(0, np.int64)
+        if kept:
+            column = np.concatenate([first_column + offset for offset in range(len(kept))])
+        judges = sparse.csr_matrix((values, (rows, column)), shape=(n_rows, len(kept) * n_judges))
         return (by_cluster @ design).tocsr(), (by_cluster @ judges).tocsr()
 
 
 def _sandwich(rows: _Rows, joint: JointInformation, cells: ComparisonCells, fit: RankingFit, seed: int) -> Uncertainty:
-    """Return the sandwich covariance, never narrower than the model's, and draws from it."""
+    """Return the sandwich covariance, with variances at least those of the model, and draws from it."""
     n = cells.n_items
     bread = inverse_of(joint.schur())
     variances = joint.judge_variances(bread)
@@ -176,14 +178,14 @@ def _sandwich(rows: _Rows, joint: JointInformation, cells: ComparisonCells, fit:
         scaled = gain.multiply(joint.prior_precision) if sparse.issparse(gain) else gain * joint.prior_precision
         judge_prior = _dense(scaled @ gain.T)
     small_sample = rows.n_clusters / max(rows.n_clusters - 1, 1) * rows.weight / max(rows.weight - used, 1.0)
-    middle = meat * small_sample + np.diag(prior) + judge_prior
-    covariance = bread @ middle @ bread
+    middle_matrix = meat * small_sample + np.diag(prior) + judge_prior
+    covariance = bread @ middle_matrix @ bread
     wider = np.sqrt(np.maximum(1.0, np.diag(bread) / np.diag(covariance)))
     covariance = covariance * np.outer(wider, wider)
     effect_error = np.sqrt(np.diag(covariance)[n:])
     strengths = _centred(covariance[:n, :n], cells.part)
     values, vectors = np.linalg.eigh(strengths)
-    # The largest entry of each vector is positive, so that draws do not depend on the linear algebra's choice of sign.
+    # The largest entry of each vector is made positive: draws must not depend on the sign that the solver returns.
     largest = np.abs(vectors).argmax(axis=0)
     vectors = vectors * np.sign(vectors[largest, np.arange(n)])
     normal = np.random.default_rng(seed).standard_normal((N_DRAWS, n))
@@ -220,13 +222,13 @@ def _multiplier_draws(
     task_hash: NDArray[np.uint64] | None,
     seed: int,
 ) -> Uncertainty:
-    """Draw strengths by one Newton step of a bootstrap with random signs for tasks: no matrix of items by items."""
+    """Return draws of the strengths by a Newton step with random signs per task; needs no items × items matrix."""
     n = cells.n_items
     item_scores, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
     keys = splitmix64(rows.cluster.astype(np.uint64)) if task_hash is None else task_hash
     n_core = item_scores.shape[1]
     right_side = np.zeros((n_core, N_MULTIPLIER_DRAWS))
-    at_once = max(DRAW_CELLS // N_MULTIPLIER_DRAWS, 1)
+    at_once = max(MAX_SIGNS // N_MULTIPLIER_DRAWS, 1)
     for start in range(0, item_scores.shape[0], at_once):
         report("estimating intervals", start, item_scores.shape[0])
         block = slice(start, start + at_once)
@@ -267,7 +269,7 @@ def _multiplier_draws(
 
 
 def random_signs(keys: NDArray[np.uint64], n_draws: int, seed: int) -> FloatArray:
-    """Return signs of each key, one per draw, that depend on the key and the seed alone [keys, draws].
+    """Return random signs [keys, draws] that depend only on the key and the seed.
 
     >>> random_signs(np.array([5, 6], np.uint64), 3, 0).shape
     (2, 3)
@@ -281,7 +283,7 @@ def random_signs(keys: NDArray[np.uint64], n_draws: int, seed: int) -> FloatArra
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks within each part, and what the draws make of them [items]."""
+    """Rank of each item in its part, the interval of the rank, and the probability of being first [items]."""
 
     rank: IntArray
     low: IntArray
@@ -290,7 +292,7 @@ class Ranks:
 
 
 def ranks_of(strength: FloatArray, draws: FloatArray, part: IntArray, level: float) -> Ranks:
-    """Rank items within their part, with intervals of the ranks.
+    """Return the ranks of items within their part, with intervals from the draws.
 
     >>> draws = np.array([[0.0, 0.1], [0.0, -0.1]])
     >>> ranks_of(np.array([1.0, 0.0]), draws, np.array([0, 0]), 0.95).rank.tolist()
@@ -318,7 +320,7 @@ def ranks_of(strength: FloatArray, draws: FloatArray, part: IntArray, level: flo
 def tiers_of(
     strength: FloatArray, part: IntArray, gap_error: Callable[[IntArray, IntArray], FloatArray], level: float
 ) -> IntArray:
-    """Divide each part into tiers: the first item leads a tier, and members are not separated from their leader.
+    """Return the tier of each item, from 1 in each part; no member of a tier is clearly below its first item.
 
     Args:
         strength: estimates [items].

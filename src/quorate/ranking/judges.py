@@ -1,7 +1,8 @@
 """Each judge's skill, preference for a side and tie rate: Newton steps, all judges at once, and the direction.
 
-The likelihood is the same under (theta, a) -> (-theta, -a). Only the assumption that most judges are better than chance
-decides, so judges vote on the direction with their own evidence; rows do not, or one busy reversed judge would.
+The likelihood does not change under (theta, a) -> (-theta, -a). Only the assumption that most judges are better than
+chance decides the direction. So each judge has one vote, weighted by its evidence: with a vote per row, one busy judge
+who answers the opposite could decide.
 """
 
 from dataclasses import dataclass
@@ -14,9 +15,9 @@ from quorate.arrays import FloatArray
 from quorate.ranking.bradley_terry import RankingParameters, Response
 from quorate.ranking.comparisons import ComparisonCells, Comparisons
 
-MAX_JUDGE_STEP = 1.0
-MAX_RAW_SKILL = 5.0  # an unshrunk skill above it is a judge who was never wrong
-# Judges are never taken to differ by less than 1/4 in skill. The value is that of the reference implementation, which
+MAX_JUDGE_STEP = 1.0  # change of a judge's parameter in one Newton step
+MAX_RAW_SKILL = 5.0  # unshrunk skills are clipped to this; a judge who was never wrong has an infinite one
+# The standard deviation of skills is at least 1/4. The value is that of the reference implementation, which
 # measured a coverage of skills of 0.92 with it and 0.70 without; no script of this repository repeats the comparison.
 MIN_SKILL_VARIANCE = 1 / 16
 TANH_VARIANCE = 0.394  # of tanh(z), z standard normal (numerical integration)
@@ -24,7 +25,7 @@ MIN_DIRECTION_VOTES = 0.5  # half of what one judge can contribute
 
 
 class JudgeStep(NamedTuple):
-    """New parameters of the judges and what they rest on."""
+    """New parameters of the judges, with their covariance and information."""
 
     skill: FloatArray
     side_bias: FloatArray
@@ -49,14 +50,14 @@ def judge_step(
     estimated: EstimatedParameters,
     design_effect: float,
 ) -> JudgeStep:
-    """Move every judge's skill, side bias and tie propensity by one Newton step.
+    """Return every judge's skill, side bias and tie propensity after one Newton step.
 
     Args:
         cells: the comparisons.
-        response: their derivatives at the parameters.
-        parameters: current ones.
-        estimated: the parameters that are not estimated stay as they are.
-        design_effect: by how much the answers of a judge on one task repeat each other; see `design_effect`.
+        response: derivatives of the comparisons at the parameters.
+        parameters: current parameters.
+        estimated: which parameters change.
+        design_effect: by which the evidence of the answers is divided; see the function `design_effect`.
     """
     n = cells.n_judges
     variances = parameters.variances
@@ -103,10 +104,10 @@ def judge_step(
 
 
 def design_effect(comparisons: Comparisons, response: Response) -> float:
-    """Measure how much the answers of one judge on one task repeat each other, for the judge's skill.
+    """Return the design effect of the correlation between the answers of one judge on one task, at least 1.
 
-    The sum of squared scores of each judge on each task over the information: 1 for independent answers, 2.2 to 2.5
-    where a judge ranks five items and ten pairs are made of it (WMT 2013).
+    It is the sum over judges and tasks of the squared score of the skill, divided by the information: 1 for independent
+    answers, 2.2 to 2.5 if a judge ranks five items, which gives ten pairs (WMT 2013).
     """
     if comparisons.task is None or not comparisons.repeats_judge_on_task:
         return 1.0
@@ -120,17 +121,17 @@ def design_effect(comparisons: Comparisons, response: Response) -> float:
 def skill_moments(
     skill: FloatArray, information: FloatArray, prior_mean: float, prior_variance: float
 ) -> tuple[float, float]:
-    """Estimate mean and variance of the skills by moments of the unshrunk ones.
+    """Return the mean and variance of the skills, by moments of the unshrunk skills.
 
     E[(raw_k - mean)^2] = v + 1/I_k, each judge weighted by the inverse square of that (Paule and Mandel). EM on joint
-    modes would overstate v where judges have few answers, because modes of strengths and skills follow each other: 0.36
-    for a true 0.23 when it was tried on the set "10 rows per judge" (the EM update is not kept).
+    modes overstates v if judges have few answers, because the modes of strengths and skills are dependent: 0.36 for a
+    true 0.23 on the set "10 rows per judge" (the code of this EM update is not kept).
 
     Args:
         skill: shrunk estimates [judges].
-        information: of each judge's answers on its skill [judges].
-        prior_mean: to which the skills were shrunk.
-        prior_variance: of the prior by which they were.
+        information: information of each judge's answers on its skill [judges].
+        prior_mean: prior mean to which the skills were shrunk.
+        prior_variance: variance of that prior.
     """
     raw = unshrunk_skill(skill, information, prior_mean, prior_variance)
     total_variance = prior_variance + 1 / information
@@ -142,14 +143,14 @@ def skill_moments(
 
 
 def unshrunk_skill(skill: FloatArray, information: FloatArray, prior_mean: float, prior_variance: float) -> FloatArray:
-    """Take the prior out of each skill: what the judge's answers alone would make it."""
+    """Return each skill without the prior: the estimate from the judge's answers alone."""
     raw = skill + (skill - prior_mean) / (prior_variance * information)
     return np.clip(raw, -MAX_RAW_SKILL, MAX_RAW_SKILL)
 
 
 @dataclass(frozen=True)
 class Direction:
-    """How the judges vote on which end of the scale is the better one.
+    """The votes of the judges on which end of the scale is the better one.
 
     Attributes:
         votes: between -1 and 1 [judges]: tanh of the unshrunk skill over its standard error.
@@ -169,9 +170,9 @@ class Direction:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the judges decide the direction, rather than one of them or chance.
+        """Whether the absolute total is larger than half a vote and than its standard error.
 
-        Two judges with opposite evidence sum to zero; with half a vote or less the sign hangs on one judge.
+        Two judges with opposite evidence sum to zero; with half a vote or less, one judge would decide the sign.
         """
         return abs(self.total) > max(MIN_DIRECTION_VOTES, self.standard_error)
 
@@ -179,7 +180,7 @@ class Direction:
 def vote_on_direction(
     skill: FloatArray, information: FloatArray, prior_mean: float, prior_variance: float
 ) -> Direction:
-    """Let each judge vote with the evidence of its own answers, without the prior of the skills."""
+    """Return each judge's vote by the evidence of its own answers, without the prior of the skills."""
     raw = unshrunk_skill(skill, information, prior_mean, prior_variance)
     return Direction(np.tanh(raw * np.sqrt(information)))
 
@@ -187,14 +188,15 @@ def vote_on_direction(
 def skill_scale(skill: FloatArray, variance: FloatArray, weight: FloatArray) -> float:
     """Return the skill of the typical comparison, weighted by skill: sum of n E[a^2] over sum of n E|a|.
 
-    Strengths are log-odds as judges of this skill see them. A judge who answers at random joins with a = 0 and moves
-    neither sum, so that no strength moves; on the scale of the plain mean all would shrink. Expectations are over the
-    posterior of each skill: without its variance, skills that are shrunk for want of answers would shrink the scale.
+    Strengths are log-odds for a judge of this skill. A judge who answers at random has a = 0 and adds to neither sum,
+    so no strength changes; with the plain mean skill as scale, all strengths would shrink. The expectations are over
+    the posterior of each skill: without its variance, skills that are shrunk because of few answers would shrink the
+    scale.
 
     Args:
         skill: posterior mean of each judge's skill.
-        variance: posterior variance.
-        weight: comparisons of each judge.
+        variance: posterior variance of each skill.
+        weight: number of comparisons of each judge.
 
     >>> round(skill_scale(np.array([1.0, 1.0, 0.0]), np.zeros(3), np.array([5.0, 5.0, 90.0])), 3)
     1.0

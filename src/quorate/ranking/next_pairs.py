@@ -1,4 +1,4 @@
-"""Which pairs to compare next: by the share of a gap's variance that one answer removes."""
+"""Pairs to compare next, chosen by the share of a gap's variance that one answer removes."""
 
 from typing import Literal, TypeAlias, get_args
 
@@ -10,8 +10,8 @@ from quorate.errors import OptionError, unknown
 
 Aim: TypeAlias = Literal["information", "order", "best"]
 AIMS: tuple[str, ...] = get_args(Aim)
-MAX_CANDIDATES = 400  # items whose pairs are looked at: those of which the aim depends most
-RANDOM_SHARE = 0.2  # of the pairs proposed: intervals stay near their level only if some pairs are chosen at random
+MAX_CANDIDATES = 400  # items whose pairs are considered: those that matter most for the aim
+RANDOM_SHARE = 0.2  # of the proposed pairs; intervals keep about their level only if some pairs are chosen at random
 
 
 def next_pairs(
@@ -24,9 +24,9 @@ def next_pairs(
     random_share: float = RANDOM_SHARE,
     seed: int = 0,
 ) -> tuple[IntArray, IntArray, FloatArray, np.ndarray]:
-    """Choose pairs of items of one part whose comparison by a typical judge is worth most.
+    """Return the pairs of items whose comparison by a typical judge gains most, each pair once.
 
-    A pair is proposed once. Pairs that join two parts come first: without them the parts have no common order.
+    Pairs that join two parts come first: without them the parts have no common order.
 
     Args:
         strength: estimates [items].
@@ -35,7 +35,7 @@ def next_pairs(
         count: number of pairs.
         aim: ``information`` (all gaps), ``order`` (gaps whose sign is uncertain) or ``best`` (who is first).
         random_share: share of the pairs that is chosen at random.
-        seed: of the random pairs.
+        seed: seed of the random pairs.
 
     Returns:
         First items, second items, gains (share of the gap's variance that one answer removes, times the weight of the
@@ -98,21 +98,21 @@ def pair_gains(
         gain = gain * ndtr(-np.abs(gap) / np.sqrt(variance))
     if aim == "best":
         best = np.bincount((strength + draws).argmax(axis=1), minlength=len(strength)) / len(draws)
-        # An item that is never first in the draws keeps a weight below any that is.
+        # An item that is never first in the draws gets half the smallest positive share.
         best = np.maximum(best, 0.5 / len(draws))
         gain = gain * np.sqrt(best[i] * best[j])
     return np.asarray(gain)
 
 
 def _links_between_parts(strength: FloatArray, part: IntArray) -> list[tuple[int, int]]:
-    """Join each part to the largest one by its middle item: the fewest pairs that make one list possible."""
+    """Return the fewest pairs that connect all parts: the median item of each part with that of the largest part."""
     n_parts = int(part.max()) + 1
     if n_parts == 1:
         return []
-    middle = []
+    median_item = []
     for number in range(n_parts):
         members = np.flatnonzero(part == number)
         ordered = members[np.argsort(strength[members], kind="stable")]
-        middle.append(int(ordered[len(ordered) // 2]))
+        median_item.append(int(ordered[len(ordered) // 2]))
     largest = int(np.bincount(part).argmax())
-    return [(middle[largest], middle[number]) for number in range(n_parts) if number != largest]
+    return [(median_item[largest], median_item[number]) for number in range(n_parts) if number != largest]

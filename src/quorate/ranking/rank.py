@@ -1,4 +1,4 @@
-"""`rank`: pairwise comparisons by judges -> strengths with intervals, and what they cannot determine."""
+"""`rank`: pairwise comparisons by judges -> strengths with intervals, and warnings of what is not determined."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,8 +26,8 @@ from quorate.ranking.judges import EstimatedParameters
 from quorate.ranking.ranking import Ranking, RankingWarning
 
 SKILL_CHOICES = ("auto", "on", "off")
-MIN_FREE_SHARE = 1e-6  # of an effect, below which rounding alone separates it from the items
-GROUP_ROUNDS = 30
+MIN_FREE_SHARE = 1e-6  # of an effect; below it, only rounding separates the effect from the items
+MAX_GROUP_ROUNDS = 30  # Fisher steps of the fit of a group
 
 
 @check_arguments
@@ -70,14 +70,14 @@ def rank(
         right: column of the item shown on the right.
         winner: column of the winner (an item's name, a side or a tie), or one column per judge.
         judge: column of judges. Without it, all comparisons count as those of one judge.
-        task: column of tasks (questions); comparisons of one task are not taken as independent.
+        task: column of tasks (questions); comparisons of one task are not assumed to be independent.
         tie: further labels that mean a tie.
         abstain: labels that mean "no answer"; such rows are counted and left out.
         covariates: numeric columns, left minus right; ``"len_a,len_b"`` is the difference of two.
         by: a column; each of its values gets a separate ranking, shrunk to the common one (`Ranking.groups`).
         criterion: a column of criteria (accuracy, style, ...), if items were compared by several. Each gets a
             separate ranking, judges included (`Ranking.criteria`). The common ranking uses all comparisons.
-            Comparisons of one task (or, without tasks, of one pair by one judge) are not taken as independent.
+            Comparisons of one task (or, without tasks, of one pair by one judge) are not assumed independent.
         baseline: item whose strength is zero.
         level: level of the intervals.
         cluster: ``"task"``, ``"none"`` (comparisons are independent) or a column to use instead of the task.
@@ -86,7 +86,7 @@ def rank(
         shrink: shrink strengths to their mean, by as much as the data suggest.
         gold: known comparisons in the same layout; they decide the direction instead of the judges.
         tie_below: scores that differ by no more are a tie.
-        skip_missing: leave out rows with a missing field, and count them, instead of refusing.
+        skip_missing: leave out rows with a missing field, and count them, instead of raising an error.
         drop_self: leave out comparisons in which the judge is one of the items.
         adaptive: pairs were chosen because of earlier answers; the result then warns that intervals are too narrow.
         format: format of a file, as in `quorate.read`.
@@ -143,14 +143,14 @@ def read_known_pairs(gold: Source, options: PairOptions, reading: ReadOptions = 
 
 @dataclass(frozen=True)
 class RankingOptions:
-    """Options of `rank` besides the known comparisons and how comparisons are read; see there.
+    """Options of `rank`, except the known comparisons and those for reading; see `rank`.
 
     Attributes:
         by_task: whether comparisons of one task are not independent.
         source: path of the file, for reports.
 
     Raises:
-        OptionError: an option makes no sense.
+        OptionError: an option has an invalid value.
     """
 
     baseline: str | None = None
@@ -170,7 +170,7 @@ class RankingOptions:
 
 
 def rank_rows(rows: PairRows, options: RankingOptions, *, gold: PairRows | None = None) -> Ranking:
-    """Rank comparisons that were read, wherever they came from; see `rank`."""
+    """Rank comparisons that were read from a file or an engine; see `rank`."""
     judge_skill = options.judge_skill
     if isinstance(judge_skill, bool):
         judge_skill = "on" if judge_skill else "off"
@@ -247,7 +247,7 @@ def rank_rows(rows: PairRows, options: RankingOptions, *, gold: PairRows | None 
 
 
 def _with_pair_tasks(rows: PairRows) -> PairRows:
-    """Make one task of all comparisons of a pair by a judge: answers by several criteria are not independent."""
+    """Return the rows with a task for each pair and judge: answers by several criteria are not independent."""
     low = np.minimum(rows.left, rows.right)
     high = np.maximum(rows.left, rows.right)
     n_items = len(rows.items)
@@ -260,14 +260,14 @@ def _with_pair_tasks(rows: PairRows) -> PairRows:
 
 
 def _gold_of(gold: PairRows, items: Sequence[str]) -> PairRows | None:
-    """Keep the known comparisons of the items; None where there are none."""
+    """Return the known comparisons between the items; None if there are none."""
     is_item = np.isin(np.array(gold.items), np.array(items))
     keep = is_item[gold.left] & is_item[gold.right]
     return gold.select(keep).drop_unused() if keep.any() else None
 
 
 def comparisons_of(rows: PairRows) -> tuple[Comparisons, FloatArray]:
-    """Code the rows that were read; covariates are divided by their root mean square, which is returned too."""
+    """Return the rows as codes, with covariates divided by their root mean square; also return this scale."""
     size = rows.weight @ rows.covariates**2 / rows.weight.sum()
     scale = np.where(size > 0, np.sqrt(size), 1.0)
     return _code(rows, scale), scale
@@ -313,7 +313,7 @@ def _choose(
 
 
 def _refuse_direction(fit: RankingFit, comparisons: Comparisons) -> None:
-    """Refuse a direction on which the judges are divided, so that a single one decides it."""
+    """Raise an error if the judges are divided on the direction, so that a single one would decide it."""
     direction = fit.direction
     if direction is None or direction.is_decided:
         return
@@ -331,8 +331,8 @@ def _refuse_direction(fit: RankingFit, comparisons: Comparisons) -> None:
 
 
 def _gold_direction(gold: PairRows, comparisons: Comparisons) -> GoldDirection:
-    place = {item: code for code, item in enumerate(comparisons.items)}
-    missing = [item for item in gold.items if item not in place]
+    code_of_item = {item: code for code, item in enumerate(comparisons.items)}
+    missing = [item for item in gold.items if item not in code_of_item]
     if missing:
         raise GoldError(
             f"the known comparisons include items that nobody compared: {listing(missing)}. Check the names, or "
@@ -340,7 +340,7 @@ def _gold_direction(gold: PairRows, comparisons: Comparisons) -> GoldDirection:
         )
     is_decided = gold.outcome != TIE
     is_left = gold.outcome == LEFT
-    code = np.array([place[item] for item in gold.items], np.int64)
+    code = np.array([code_of_item[item] for item in gold.items], np.int64)
     better = np.where(is_left, gold.left, gold.right)[is_decided]
     worse = np.where(is_left, gold.right, gold.left)[is_decided]
     if not len(better):
@@ -349,7 +349,7 @@ def _gold_direction(gold: PairRows, comparisons: Comparisons) -> GoldDirection:
 
 
 def _rank_groups(rows: PairRows, common: Ranking, *, by_task: bool) -> Mapping[str, Ranking]:
-    """Rank each group: strengths shrunk to the common ones, judges as in the common fit."""
+    """Return the ranking of each group: strengths shrunk to the common ones, judges as in the common fit."""
     assert rows.group is not None
     rankings = {}
     for number, name in enumerate(rows.groups):
@@ -364,13 +364,13 @@ def _rank_group(comparisons: Comparisons, common: Ranking, *, by_task: bool) -> 
     effects = base.effects
     parameters: RankingParameters = base
     variance = base.variances.strength / 4
-    every = EstimatedParameters(skill=False, side=False, tie=False)
-    for _ in range(GROUP_ROUNDS):
+    no_judges = EstimatedParameters(skill=False, side=False, tie=False)
+    for _ in range(MAX_GROUP_ROUNDS):
         before = parameters.strength
         strength, _, _ = fisher_step(cells, parameters, 1 / variance, base.strength)
         parameters = replace(parameters, strength=strength, effects=effects)
         response = cell_response(cells, parameters)
-        joint = joint_information(cells, response, parameters, every, 1 / variance)
+        joint = joint_information(cells, response, parameters, no_judges, 1 / variance)
         n = cells.n_items
         trace = float(np.trace(np.linalg.inv(joint.core[:n, :n].toarray())))
         gap = parameters.strength - base.strength

@@ -18,14 +18,14 @@ from quorate.io.write_table import SCHEMA_VERSION
 from quorate.ranking.bradley_terry import outcome_moments
 from quorate.ranking.comparisons import ComparisonCells, Comparisons
 from quorate.ranking.connectivity import Connectivity
-from quorate.ranking.cross_validation import FEWEST, SkillChoice, shows_skill
+from quorate.ranking.cross_validation import MIN_JUDGES_AND_ITEMS, SkillChoice, shows_skill
 from quorate.ranking.fit import RankingFit
 from quorate.ranking.intervals import Ranks, Uncertainty, ranks_of, tiers_of
 from quorate.ranking.next_pairs import RANDOM_SHARE, Aim, next_pairs
 from quorate.ranking.tables import ELO_PER_LOGIT, PairFit, items_table, judges_table, pair_fit, pairs_table
 
 TOP_LINES = 5  # items that a summary names
-PROBABLY_BEST = 0.5  # probability of being the best from which an item is named alone: more than all others together
+MIN_P_BEST = 0.5  # an item whose probability of being the best is larger is named alone: all others have less together
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Ranking(Shown):
         connectivity: parts, blocks and the share of each effect that items do not explain.
         choice: whether judges' skills are used, with the held-out log-losses.
         level: level of the intervals.
-        baseline: item whose strength is zero; None: the mean of each part is.
-        warnings: what to know before using the ranking.
+        baseline: item whose strength is zero; None if the mean of each part is zero.
+        warnings: what a reader must know before using the ranking.
         left_out: rows that were not used, by reason.
         groups: the ranking of each group, with ``by``.
         criteria: the ranking by each criterion, with ``criterion``.
@@ -76,15 +76,15 @@ class Ranking(Shown):
 
     @property
     def strengths(self) -> FloatArray:
-        """Strength of each item of ``comparisons.items``: log-odds as the typical judge sees them, mean zero."""
+        """Strength of each item of ``comparisons.items``: log-odds for the typical judge, mean zero."""
         return self.fit.parameters.strength
 
     @property
     def mean_skill(self) -> float:
-        """Mean skill of the judges. Strengths times it are log-odds as the mean judge sees them.
+        """Mean skill of the judges. Strengths times the mean skill are log-odds for the mean judge.
 
-        Strengths themselves are log-odds of the skill-weighted judge, so that judges who answer at random, or reversed,
-        do not shrink them; see `quorate.ranking.judges.skill_scale`.
+        Strengths are log-odds for a judge of skill-weighted mean skill, so that judges who answer at random, or
+        reversed, do not shrink them; see `quorate.ranking.judges.skill_scale`.
         """
         return float(self.fit.parameters.skill.mean())
 
@@ -92,8 +92,8 @@ class Ranking(Shown):
     def parts(self) -> list[list[str]]:
         """Items of each part, best first; items of different parts cannot be ranked against each other."""
         lists: list[list[str]] = [[] for _ in range(self.connectivity.n_parts)]
-        for place in np.argsort(self._ranks.rank, kind="stable"):
-            lists[self.connectivity.part[place]].append(self.comparisons.items[place])
+        for item in np.argsort(self._ranks.rank, kind="stable"):
+            lists[self.connectivity.part[item]].append(self.comparisons.items[item])
         return lists
 
     @property
@@ -156,7 +156,7 @@ class Ranking(Shown):
 
     @cached_property
     def pairs(self) -> Table:
-        """One row per compared pair: observed beside expected wins, the gap with its interval, what is still needed."""
+        """One row per compared pair: observed and expected wins, the gap with its interval, what is still needed."""
         return pairs_table(self.comparisons, self.pair_fit, self.strengths, self.uncertainty, level=self.level)
 
     @cached_property
@@ -229,7 +229,7 @@ class Ranking(Shown):
         Args:
             left: item on the left.
             right: item on the right.
-            judge: who answers; None: the typical judge.
+            judge: the judge who answers; None for the typical judge.
         """
         i = self._place(left)
         j = self._place(right)
@@ -242,10 +242,10 @@ class Ranking(Shown):
                 raise UnknownNameError(
                     f"There is no judge {shown(judge)}. The judges are {listing(self.comparisons.judges)}"
                 )
-            place = self.comparisons.judges.index(judge)
-            skill = float(parameters.skill[place])
-            side += float(parameters.side_bias[place])
-            log_tie = float(parameters.log_tie[place])
+            judge_code = self.comparisons.judges.index(judge)
+            skill = float(parameters.skill[judge_code])
+            side += float(parameters.side_bias[judge_code])
+            log_tie = float(parameters.log_tie[judge_code])
         eta = np.array([skill * (self.strengths[i] - self.strengths[j]) + side])
         mean, tie = outcome_moments(eta, np.array([log_tie]) if self.cells.has_ties else None)
         undecided = float(tie[0])
@@ -262,7 +262,7 @@ class Ranking(Shown):
         Args:
             n: number of pairs.
             aim: ``information``, ``order`` (which of two is better) or ``best`` (which is first).
-            random_share: of the pairs that are chosen at random. Adaptive choice lowers the coverage of later
+            random_share: share of the pairs that are chosen at random. Adaptive choice lowers the coverage of later
                 intervals: from 0.96 to 0.88 for ``information``, 0.89 for ``order`` (0.80 without random pairs) and not
                 for ``best``, in 8 simulated panels (`python -m experiments.ranking.adaptive`).
         """
@@ -277,8 +277,8 @@ class Ranking(Shown):
         )
         chosen = np.where(np.isnan(gain), "joins parts", np.where(is_random, "at random", aim))
         columns = {
-            "item_x": from_strings([self.comparisons.items[place] for place in i]),
-            "item_y": from_strings([self.comparisons.items[place] for place in j]),
+            "item_x": from_strings([self.comparisons.items[item] for item in i]),
+            "item_y": from_strings([self.comparisons.items[item] for item in j]),
             "gain": from_numpy(np.nan_to_num(gain), mask=np.isnan(gain)),
             "chosen": from_strings([str(value) for value in chosen]),
         }
@@ -304,7 +304,7 @@ class Ranking(Shown):
 
     @property
     def headline(self) -> str:
-        """State the result in one sentence: a winner, a tie at the top, or not determined."""
+        """The result in one sentence: a winner, a tie at the top, or not determined."""
         items = self.items.to_arrow().to_pylist()
         if not self.is_determined:
             return (
@@ -323,7 +323,7 @@ class Ranking(Shown):
         if len(leaders) == len(items):
             return f"No item is clearly better than another; {first['item']} leads, but not by more than chance."
         p_best = first.get("p_best")
-        if p_best is not None and p_best > PROBABLY_BEST:
+        if p_best is not None and p_best > MIN_P_BEST:
             rest = listing([item for item in leaders if item != first["item"]], TOP_LINES, str)
             return f"{first['item']} is probably the best ({p_best:.0%}); {rest} cannot be excluded."
         named = listing(leaders, TOP_LINES, str)
@@ -373,7 +373,7 @@ class Ranking(Shown):
         if self.comparisons.n_judges == 1:
             return "There is one judge, so judges cannot be compared."
         if choice.loss_with is None and not shows_skill(self.comparisons):
-            why = f": with fewer than {FEWEST} judges or items, nothing shows which judge is better"
+            why = f": with fewer than {MIN_JUDGES_AND_ITEMS} judges or items, nothing shows which judge is better"
         elif choice.loss_with is not None:
             why = ": weights by skill would not predict other comparisons better"
         return f"Every judge has the same weight{why}."

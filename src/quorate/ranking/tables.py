@@ -15,9 +15,9 @@ from quorate.ranking.intervals import Ranks, Uncertainty
 
 ELO_PER_LOGIT = 400 / np.log(10)
 ELO_CENTRE = 1000.0
-MIN_JUDGE_COMPARISONS = 10  # below it a skill is mostly the prior's: status "few answers"
-UNINFORMATIVE_SKILL = 0.5  # a judge whose interval holds 0 and lies below half the typical skill adds next to nothing
-MAX_MORE_NEEDED = 10**9  # comparisons; above it two items are as good as equal
+MIN_JUDGE_COMPARISONS = 10  # with fewer, a skill depends mostly on the prior: status "few answers"
+UNINFORMATIVE_SKILL = 0.5  # of the typical skill; a judge whose interval contains 0 and is below it adds little
+MAX_MORE_NEEDED = 10**9  # comparisons; if more are needed, two items are practically equal
 
 
 def items_table(
@@ -32,7 +32,7 @@ def items_table(
     level: float,
     baseline: int | None,
 ) -> Table:
-    """One row per item, by part and rank.
+    """Return one row per item, by part and rank.
 
     Bounds that only the prior sets (an item that never loses, or never wins) are absent. With a baseline, strengths and
     bounds are differences to it.
@@ -61,7 +61,7 @@ def items_table(
     status = np.where(is_alone, "alone", status)
     order = np.lexsort((ranks.rank, connected.part))
     columns = {
-        "item": from_strings([comparisons.items[place] for place in order]),
+        "item": from_strings([comparisons.items[code] for code in order]),
         "rank": ranks.rank[order],
         "strength": centre[order],
         "low": from_numpy((centre - z * error)[order], mask=open_below[order]),
@@ -86,7 +86,7 @@ def _by_either(cells: ComparisonCells, values: FloatArray) -> FloatArray:
 
 
 def _counts(weights: FloatArray) -> np.ndarray:
-    """Write whole numbers as integers: counts are weights inside, which may be fractions."""
+    """Return weights as integers if all are whole numbers; weights may be fractions."""
     rounded = np.round(weights, 6)
     return rounded.astype(np.int64) if (rounded == np.rint(rounded)).all() else rounded
 
@@ -103,7 +103,7 @@ class JudgeCounts:
 
 
 def judge_counts(comparisons: Comparisons) -> JudgeCounts:
-    """Count comparisons, tasks and ties of each judge, and answers repeated with the sides exchanged."""
+    """Return the comparisons, tasks and ties of each judge, and the answers repeated with exchanged sides."""
     n_judges = comparisons.n_judges
     n_items = comparisons.n_items
     judge = comparisons.judge
@@ -152,7 +152,7 @@ def judges_table(
     level: float,
     has_position: bool,
 ) -> Table:
-    """One row per judge: skill, side bias, ties, and how often it agrees with the ranking."""
+    """Return one row per judge: skill, side bias, ties, and how often it agrees with the ranking."""
     z = ndtri(0.5 + level / 2)
     parameters = fit.parameters
     counts = judge_counts(comparisons)
@@ -174,7 +174,10 @@ def judges_table(
     side_error = np.sqrt(uncertainty.side_error**2 + (common_error**2 if n_judges == 1 else 0.0))
     no_skill = np.full(n_judges, not estimated)
     no_side = np.full(n_judges, not has_position)
-    status = [_judge_status(estimated, low[place], high[place], counts.comparisons[place]) for place in range(n_judges)]
+    status = [
+        _judge_status(estimated, low[judge_code], high[judge_code], counts.comparisons[judge_code])
+        for judge_code in range(n_judges)
+    ]
     is_swapped = counts.swap_pairs > 0
     columns = {
         "judge": from_strings(list(comparisons.judges)),
@@ -216,9 +219,9 @@ class PairFit:
 
     Attributes:
         low, high: items of the pair.
-        comparisons, wins, ties: observed, of the item ``low``.
-        expected: wins plus half of the ties that the model expects.
-        variance: of wins plus half of the ties, by the model.
+        comparisons, wins, ties: observed numbers, for the item ``low``.
+        expected: wins plus half of the ties, expected by the model.
+        variance: variance of wins plus half of the ties, by the model.
     """
 
     low: IntArray
@@ -241,7 +244,7 @@ class PairFit:
 
 
 def pair_fit(cells: ComparisonCells, fit: RankingFit) -> PairFit:
-    """Compare observed and expected wins, pair by pair."""
+    """Return observed and expected wins of every compared pair."""
     _, eta = cell_log_odds(cells, fit.parameters)
     mean, tie = outcome_moments(eta, fit.parameters.log_tie[cells.judge] if cells.has_ties else None)
     sign = np.where(cells.left < cells.right, 1.0, -1.0)
@@ -262,9 +265,9 @@ def pair_fit(cells: ComparisonCells, fit: RankingFit) -> PairFit:
 
 
 def more_comparisons_needed(gap: FloatArray, error: FloatArray, z: float) -> tuple[FloatArray, BoolArray]:
-    """Return how many more comparisons by a typical judge would make each gap's interval exclude zero; where none do.
+    """Return how many more comparisons by a typical judge each gap needs to exclude zero, and where they are too many.
 
-    One answer adds information 1/(4 cosh^2(gap/2)) to 1/error^2, and (z/gap)^2 is needed.
+    One answer adds the information 1/(4 cosh^2(gap/2)) to 1/error^2; (z/gap)^2 is needed.
     """
     size = np.maximum(np.abs(gap), 1e-9)
     per_answer = 1 / (4 * np.cosh(np.minimum(size / 2, 300)) ** 2)
@@ -276,7 +279,7 @@ def more_comparisons_needed(gap: FloatArray, error: FloatArray, z: float) -> tup
 def pairs_table(
     comparisons: Comparisons, pairs: PairFit, strength: FloatArray, uncertainty: Uncertainty, *, level: float
 ) -> Table:
-    """One row per compared pair; item_x is the stronger one."""
+    """Return one row per compared pair; item_x is the stronger item."""
     z = ndtri(0.5 + level / 2)
     is_low_stronger = strength[pairs.low] >= strength[pairs.high]
     x = np.where(is_low_stronger, pairs.low, pairs.high)
@@ -290,8 +293,8 @@ def pairs_table(
     misfit = np.where(is_low_stronger, pairs.misfit, -pairs.misfit)
     order = np.lexsort((y, x, -strength[y], -strength[x]))
     columns = {
-        "item_x": from_strings([comparisons.items[place] for place in x[order]]),
-        "item_y": from_strings([comparisons.items[place] for place in y[order]]),
+        "item_x": from_strings([comparisons.items[item] for item in x[order]]),
+        "item_y": from_strings([comparisons.items[item] for item in y[order]]),
         "comparisons": _counts(pairs.comparisons[order]),
         "wins_x": _counts(np.where(is_low_stronger, wins_low, wins_high)[order]),
         "ties": _counts(pairs.ties[order]),
@@ -307,7 +310,7 @@ def pairs_table(
 
 
 def in_elo(items: Table) -> Table:
-    """Write strengths and bounds of an items table on the Elo scale, 400/log(10) per log-odds.
+    """Return an items table with strengths and bounds on the Elo scale, 400/log(10) per log-odds.
 
     The mean item, or the baseline, has 1000.
     """

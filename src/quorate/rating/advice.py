@@ -1,4 +1,4 @@
-"""Which rater should score which task next: repair first, then where the interval is widest per unit of cost."""
+"""Which rater should score which task next: first repair, then the tasks with the widest intervals."""
 
 import heapq
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ INFORMATION = "information"
 
 @dataclass(frozen=True, repr=False)
 class ScoreAdvice(Shown):
-    """Further answers, the first to be asked first, and the half-widths expected after them."""
+    """Further answers in the order of asking, and the half-widths that are expected after them."""
 
     scores: Scores
     rating: Rating
@@ -35,8 +35,8 @@ class ScoreAdvice(Shown):
     task: IntArray
     worker: IntArray
     n_repair: int
-    gain: FloatArray  # expected fall of the standard error of the task; NaN for repair
-    half_width: FloatArray  # of each task, expected once the answers have come
+    gain: FloatArray  # expected decrease of the standard error of the task; NaN for repair
+    half_width: FloatArray  # of each task, expected after the answers
     max_half_width: float | None
 
     @cached_property
@@ -54,7 +54,7 @@ class ScoreAdvice(Shown):
 
     @cached_property
     def tasks(self) -> Table:
-        """One row per task: half-width now and once the answers have come, and whether that is enough."""
+        """One row per task: half-width now and expected after the answers, and whether it is small enough."""
         scores = self.rating.tasks
         now = (scores.high - scores.low) / 2
         columns: dict[str, Any] = {
@@ -119,16 +119,16 @@ def advise_scores(
 
     Args:
         source: what `quorate.read_scores` takes.
-        budget: how many further answers there can be.
-        workers: who is available, as `quorate.advise` takes it.
-        per_worker: how many further tasks each may get.
+        budget: maximum number of further answers.
+        workers: available raters, as in `quorate.advise`.
+        per_worker: maximum number of further tasks per rater.
         cost: the column of ``workers`` with the cost of an answer.
         max_half_width: stop if the interval of a task is expected to have this half-width.
         gold: known scores; no answers are requested for their tasks.
         reading: options of `quorate.read_scores`.
 
     Raises:
-        OptionError: an option makes no sense.
+        OptionError: an option has an invalid value.
         ScoreError: the scores determine nothing.
 
     >>> from quorate.rating.simulate import score_crowd
@@ -147,11 +147,11 @@ def advise_scores(
     answers = scores.answers
     worker_pool = gather_available_workers(answers, budget, workers=workers, per_worker=per_worker, cost=cost)
     available = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
-    mended = repair(
+    repairs = repair(
         answers, identify(answers), available=available[np.lexsort([available, -worker_pool.load[available]])]
     )
-    task = mended.task[:budget]
-    worker = mended.worker[:budget]
+    task = repairs.task[:budget]
+    worker = repairs.worker[:budget]
     room = worker_pool.after(worker).room.copy()
     has_answered = set(zip(answers.task.tolist(), answers.worker.tolist(), strict=True))
     has_answered |= set(zip(task.tolist(), worker.tolist(), strict=True))
@@ -172,7 +172,7 @@ def advise_scores(
 
 
 class _Plan:
-    """Greedy choice; changes as answers are chosen."""
+    """Greedy choice of answers. This object changes with each choice."""
 
     def __init__(
         self,
@@ -193,24 +193,24 @@ class _Plan:
         n_known = len(raters.scale)
         information = raters.scale**2 / raters.noise**2
         seen = raters.n_answers > 0
-        usual = float(np.average(information[seen], weights=raters.n_answers[seen]))
-        precision = np.full(worker_pool.size, usual)
-        precision[:n_known] = np.where(seen, information, usual)
+        mean_information = float(np.average(information[seen], weights=raters.n_answers[seen]))
+        precision = np.full(worker_pool.size, mean_information)
+        precision[:n_known] = np.where(seen, information, mean_information)
         self.room = room
         self.has_answered = has_answered
         self.limit = max_half_width
-        worth = precision / worker_pool.cost
+        precision_per_cost = precision / worker_pool.cost
         usable = np.flatnonzero(worker_pool.available)
-        self.order = usable[np.lexsort([usable, -worth[usable]])]
+        self.order = usable[np.lexsort([usable, -precision_per_cost[usable]])]
         self.precision = precision
 
     def half_width(self) -> FloatArray:
-        """Half-width of the interval of each task, as it stands."""
+        """Return the half-width of the interval of each task, with the answers chosen so far."""
         half: FloatArray = self.quantile * np.sqrt(self.variance + self.unit_variance)
         return half
 
     def choose(self, budget: int) -> list[tuple[int, int, float]]:
-        """Ask for the task with the widest interval, by the rater who adds most per cost and has room."""
+        """Return (task, rater, gain) of each answer: the task with the widest interval, and the best rater per cost."""
         waiting = [(-width, task) for task, width in enumerate(self.half_width().tolist()) if width > 0]
         heapq.heapify(waiting)
         chosen: list[tuple[int, int, float]] = []

@@ -1,4 +1,4 @@
-"""Stored raters -> the score of one output at a time: for programs that ask a panel of judges."""
+"""Score of one output at a time from stored raters, for programs that ask a panel of judges."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,24 +16,24 @@ from quorate.rating.rating import Rating
 
 COLUMNS = ("worker", "intercept", "scale", "noise")
 NEEDED = "It is the table of raters that `quorate rate --workers-out` writes"
-UNSEEN_DF = 8.0  # of the interval: the noise of a rater is known as from some ten answers or more
+INTERVAL_DF = 8.0  # of Student's t: as if the noise of a rater was estimated from about ten answers
 
 
 @dataclass(frozen=True, slots=True)
 class AgreedScore:
     """The score of a panel for one output."""
 
-    score: float | None  # None where nobody gave one
+    score: float | None  # None without scores
     se: float | None
     score_low: float | None
     score_high: float | None
-    n_scores: int  # that were used
+    n_scores: int  # number of scores used
     n_unknown: int  # scores of raters who are not in the table, used with the mean line of the others
 
 
 @dataclass(frozen=True, repr=False)
 class ScoreConsensus(Shown):
-    """A panel whose lines are known; call it with the scores of one output."""
+    """A panel of raters with stored lines; call it with the scores of one output."""
 
     lines: Mapping[str, tuple[float, float, float]]  # intercept, scale, noise
     centre: float = 0.0  # mean of the scores of tasks
@@ -41,7 +41,7 @@ class ScoreConsensus(Shown):
     level: float = 0.95
 
     def summary(self) -> str:
-        """State how many raters there are."""
+        """Return the number of raters as text."""
         return f"Consensus of {count(len(self.lines), 'rater')}. Call it with the scores of one output"
 
     def __call__(self, scores: Mapping[Any, Any]) -> AgreedScore:
@@ -55,7 +55,7 @@ class ScoreConsensus(Shown):
         >>> panel({"a": 4.0, "b": 3.0}).score
         3.0
         """
-        usual = np.mean(list(self.lines.values()), axis=0)
+        mean_line = np.mean(list(self.lines.values()), axis=0)
         precision = 0.0
         total = 0.0
         n_used = 0
@@ -73,7 +73,7 @@ class ScoreConsensus(Shown):
             line = self.lines.get(name)
             if line is None:
                 n_unknown += 1
-            intercept, scale, noise = usual if line is None else line
+            intercept, scale, noise = mean_line if line is None else line
             weight = scale**2 / noise**2
             precision += weight
             total += scale * (y - intercept - scale * self.centre) / noise**2
@@ -82,7 +82,7 @@ class ScoreConsensus(Shown):
             return AgreedScore(None, None, None, None, n_used, n_unknown)
         score = self.centre + total / precision
         se = precision**-0.5
-        half = float(stdtrit(UNSEEN_DF, 0.5 + self.level / 2)) * se
+        half = float(stdtrit(INTERVAL_DF, 0.5 + self.level / 2)) * se
         return AgreedScore(float(score), float(se), float(score - half), float(score + half), n_used, n_unknown)
 
 
@@ -93,13 +93,14 @@ def score_consensus(
     task_deviation: float | None = None,
     level: float = 0.95,
 ) -> ScoreConsensus:
-    """Make of a table of raters what combines the scores of one output at a time.
+    """Return the consensus of a panel from stored raters; call it with the scores of one output at a time.
 
     Args:
         raters: a `Rating`, the file that `quorate rate --workers-out` wrote, or such a table.
-        centre: mean of the scores of tasks, to which scores are shrunk where `task_deviation` is given; a `Rating` has
-            it.
-        task_deviation: standard deviation of the scores of tasks; a `Rating` has it. Without it nothing is shrunk.
+        centre: mean of the scores of tasks, to which scores are shrunk if `task_deviation` is given; by default that of
+            the `Rating`.
+        task_deviation: standard deviation of the scores of tasks; by default that of the `Rating`. Without it, scores
+            are not shrunk.
         level: level of the intervals.
 
     Raises:

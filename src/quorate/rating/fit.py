@@ -12,23 +12,23 @@ from quorate.rating.hyperparameters import START_NOISE_DF, START_SCALE_VARIANCE,
 from quorate.rating.passes import rating_sums, scored_answers, small_pieces, task_posteriors
 from quorate.rating.scores import ScoreBlocks
 
-START_SWEEPS = 8  # alternating means of tasks and raters
-RANK_ONE_SWEEPS = 30
-RANK_ONE_TOLERANCE = 1e-2  # of a start, which the passes improve
-RANK_ONE_RIDGE = 2.0  # pairs at the mean scale, so that a rater who shares few tasks has a finite start
+N_START_SWEEPS = 8  # alternating means of tasks and raters
+MAX_RANK_ONE_SWEEPS = 30
+RANK_ONE_TOLERANCE = 1e-2  # relative; low, because the passes improve the start
+RANK_ONE_RIDGE = 2.0  # pseudo-pairs at the mean scale, so that a rater who shares few tasks has a finite start
 SCALE_BOUNDS = (-0.5, 2.0)  # of the starting scales
-WINDOW = 10  # earlier states that an Anderson step combines; InstEval takes 60 passes with 4, 23 with 10 or 15
-PLAIN_PASSES = 5  # before the first accelerated step: from a distant start it may leave the optimum's basin
-MAX_STEP = 2.0  # of a line, a log noise or a log hyperparameter in an accelerated step; standardised scores
-GROWTH = 2.0  # of the residual, above which the history is dropped
+MAX_HISTORY = 10  # states that an Anderson step combines; InstEval takes 60 passes with 4, 23 with 10 or 15
+N_PLAIN_PASSES = 5  # before the first accelerated step, which may diverge to another optimum from a distant start
+MAX_STEP = 2.0  # change of a line, log noise or log hyperparameter in an accelerated step; standardised scores
+MAX_RESIDUAL_GROWTH = 2.0  # factor from pass to pass, above which the history is dropped
 RELAX_AFTER = 30  # passes without a smaller residual, after which steps are halved
-SMALLEST_RELAXATION = 1 / 16
+MIN_RELAXATION = 1 / 16
 TINY = 1e-12
 
 
 @dataclass(frozen=True)
 class RatingFit:
-    """Converged raters and hyperparameters; standardised scores."""
+    """Raters and hyperparameters at the end of the fit; standardised scores."""
 
     raters: Raters
     design: Design
@@ -40,9 +40,9 @@ class RatingFit:
 def fit(table: ScoreBlocks, design: Design, *, passes: int, tol: float, start: Raters | None = None) -> RatingFit:
     """Run passes until no line, log noise or log hyperparameter changes by more than `tol`.
 
-    The map of one pass is iterated with Anderson's acceleration over the last `WINDOW` states; where the residual grows
-    the history is dropped, and where it does not shrink for `RELAX_AFTER` passes steps are halved, which stops cycles
-    (small crowds with scores at one end of the scale).
+    The map of one pass is iterated with Anderson's acceleration over the last `MAX_HISTORY` states. If the residual
+    grows, the history is dropped; if it does not shrink for `RELAX_AFTER` passes, steps are halved, which stops cycles
+    (in small crowds with scores at one end of the scale).
     """
     raters = start_values(table, design) if start is None else start
     history: list[tuple[FloatArray, FloatArray]] = []  # images and residuals
@@ -74,14 +74,14 @@ def fit(table: ScoreBlocks, design: Design, *, passes: int, tol: float, start: R
             best_pass = number
             best_state = image
         elif number - best_pass >= RELAX_AFTER:
-            relaxation = max(relaxation / 2, SMALLEST_RELAXATION)
+            relaxation = max(relaxation / 2, MIN_RELAXATION)
             best_pass = number
             history.clear()
-        if history and residual > GROWTH * np.abs(history[-1][1][:n_compared]).max():
+        if history and residual > MAX_RESIDUAL_GROWTH * np.abs(history[-1][1][:n_compared]).max():
             history.clear()
-        if number > PLAIN_PASSES:
+        if number > N_PLAIN_PASSES:
             history.append((before, change))
-            del history[:-WINDOW]
+            del history[:-MAX_HISTORY]
         else:
             history[:] = [(before, change)]
         raters = _next_state(image, history, weights, relaxation)
@@ -89,7 +89,7 @@ def fit(table: ScoreBlocks, design: Design, *, passes: int, tol: float, start: R
 
 
 def residual_weights(design: Design) -> FloatArray:
-    """Weight of each compared component of the state: lines and noises by their answers, then the hyperparameters."""
+    """Return the weight of each component of the residual: lines and noises by answers, then the hyperparameters."""
     n = design.n_answers
     by_rater = np.sqrt(n / n.sum())
     return np.concatenate([by_rater, by_rater, by_rater, np.ones(7)])
@@ -98,7 +98,7 @@ def residual_weights(design: Design) -> FloatArray:
 def _next_state(
     image: Raters, history: list[tuple[FloatArray, FloatArray]], weights: FloatArray, relaxation: float
 ) -> Raters:
-    """Combine the last states so that the linear prediction of the residual is smallest [Anderson 1965]."""
+    """Return the combination of the last states with the smallest predicted residual [Anderson 1965]."""
     before, change = history[-1]
     step = before + relaxation * change
     if len(history) > 1:
@@ -114,9 +114,9 @@ def _next_state(
         if np.isfinite(gamma).all():
             for (older, older_change), coefficient in zip(history[:-1], gamma, strict=True):
                 step = step - coefficient * (before - older + relaxation * (change - older_change))
-        moved = float(np.abs(step - before)[:n].max())
-        if moved > MAX_STEP:
-            step = before + (step - before) * (MAX_STEP / moved)
+        largest = float(np.abs(step - before)[:n].max())
+        if largest > MAX_STEP:
+            step = before + (step - before) * (MAX_STEP / largest)
     accelerated = image.with_vector(step)
     if accelerated is not None:
         return accelerated
@@ -125,11 +125,11 @@ def _next_state(
 
 
 def start_values(table: ScoreBlocks, design: Design) -> Raters:
-    """Levels by alternating means, scales by rank-one completion of the raters' covariance."""
+    """Return the start: biases by alternating means, scales by rank-one completion of the raters' covariance."""
     n_raters = len(design.n_answers)
     bias = np.zeros(n_raters)
     if design.bias_is_free:
-        for _ in range(START_SWEEPS):
+        for _ in range(N_START_SWEEPS):
             (residual_sums,) = table.blocks.sum(level_sums, table.values, bias)
             bias = residual_sums / (design.n_answers + 1)
     moments = table.blocks.sum(task_moments, table.values, bias)[0]
@@ -158,7 +158,7 @@ def start_values(table: ScoreBlocks, design: Design) -> Raters:
 
 
 def level_sums(blocks: Iterable[Block], values: FloatArray, bias: FloatArray) -> Sums:
-    """Sum over each rater's answers y - q_t, q_t the shrunk mean of the task's answers less the raters' biases."""
+    """Return, per rater, the sum of y - q_t; q_t is the shrunk mean of the task's answers minus the raters' biases."""
     sums = np.zeros(len(bias))
     for block in small_pieces(blocks, len(bias)):
         task, worker, y = scored_answers(block, values)
@@ -168,7 +168,7 @@ def level_sums(blocks: Iterable[Block], values: FloatArray, bias: FloatArray) ->
 
 
 def task_moments(blocks: Iterable[Block], values: FloatArray, bias: FloatArray) -> Sums:
-    """Return number of tasks, Σ and Σ² of the tasks' shrunk levels, Σ of residuals, number of answers."""
+    """Return the number of tasks, sum and sum of squares of the tasks' shrunk levels, sum of residuals, n answers."""
     out = np.zeros(5)
     for block in blocks:
         task, worker, y = scored_answers(block, values)
@@ -182,14 +182,14 @@ def rank_one(
     table: ScoreBlocks,
     level: FloatArray,
     *,
-    sweeps: int = RANK_ONE_SWEEPS,
+    sweeps: int = MAX_RANK_ONE_SWEEPS,
     tolerance: float = RANK_ONE_TOLERANCE,
     ridge: float = RANK_ONE_RIDGE,
 ) -> FloatArray | None:
-    """g_w with cov(r_w, r_v) = g_w g_v for w != v, g = b tau: weighted least squares by coordinate sweeps [Ma20].
+    """Return g_w with cov(r_w, r_v) = g_w g_v for w != v, g = b tau, by least squares in coordinate sweeps [Ma20].
 
     Linear in the answers: Σ_v C_wv g_v over the pairs of a rater is a sum over its tasks of r_w (Σ r g - r_w g_w).
-    Returns None where no task has two raters.
+    None if no task has two raters.
     """
     n_raters = len(level)
     g = np.ones(n_raters)
@@ -212,7 +212,7 @@ def rank_one(
 
 
 def rank_one_sums(blocks: Iterable[Block], values: FloatArray, level: FloatArray, g: FloatArray) -> Sums:
-    """Per rater Σ r_w (Σ_v r_v g_v), Σ_v g_v², number of peers' answers; then Σ r_w r_v over pairs and Σ r²."""
+    """Return per rater Σ r_w (Σ_v r_v g_v), Σ_v g_v², number of peers' answers; then Σ r_w r_v over pairs and Σ r²."""
     products = np.zeros(len(g))
     squares = np.zeros(len(g))
     peers = np.zeros(len(g))
@@ -235,7 +235,7 @@ def rank_one_sums(blocks: Iterable[Block], values: FloatArray, level: FloatArray
 
 
 def posteriors(table: ScoreBlocks, fitted: RatingFit) -> tuple[FloatArray, float]:
-    """Posterior mean, variance and Σ noise²/s² of every task, and the mean log predictive density of an answer."""
+    """Return posterior mean, variance and Σ noise²/s² of every task, and the mean log predictive density per answer."""
     raters = fitted.raters
     parts = []
     density = 0.0

@@ -1,4 +1,4 @@
-"""Scores that an engine holds -> `Rating`: read where they are few, packed into blocks where they are many."""
+"""Scores in an engine -> `Rating`: read into memory if they are few, packed into blocks if they are many."""
 
 from dataclasses import fields
 from typing import Any
@@ -30,16 +30,16 @@ RATING = ("gold", "group", *(field.name for field in fields(RatingOptions)))  # 
 
 @keep_pipes()
 def rate(source: Source = None, **options: Any) -> Rating:
-    """Rate scores that an engine holds; where they are more than memory takes, they are packed into blocks.
+    """Rate scores in an engine; if they do not fit in memory, they are packed into blocks.
 
     Args:
         source: a path or a pattern, the URL of an engine, a database file, an ibis table; None with ``table``.
-        options: where the scores are (`quorate.backends.engine.EngineOptions`), how they are read
-            (`quorate.read_scores`), and all others for `quorate.rate`.
+        options: of the engine (`quorate.backends.engine.EngineOptions`), for reading (`quorate.read_scores`), and all
+            others for `quorate.rate`.
 
     Raises:
-        EngineError: the engine is not there, or failed.
-        InputError: the scores cannot be used as they are.
+        EngineError: the engine is not available, or failed.
+        InputError: the scores cannot be used.
 
     >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "score": [1, 2, 1, 4, 5, 4]}
     >>> [round(score) for score in rate(rows, engine="duckdb").scores["score"].to_pylist()]
@@ -63,7 +63,7 @@ def rate(source: Source = None, **options: Any) -> Rating:
 def rate_engine_source(
     engine_source: EngineSource, *, group: Any = None, gold: Source = None, **options: Any
 ) -> Rating:
-    """Rate scores where they lie; those few enough for memory are read."""
+    """Rate the scores of an engine, in memory if they are few enough, else in blocks."""
     rating_options = RatingOptions(**options)
     if engine_source.is_small:
         reading = read_into_memory(engine_source)
@@ -73,7 +73,7 @@ def rate_engine_source(
 
 
 def engine_blocks(engine_source: EngineSource, group: Any = None) -> ScoreBlocks:
-    """Pack scores into blocks, in Spark or on disk."""
+    """Return the scores of an engine in blocks, in Spark or on disk."""
     blocks, _ = pack_source(engine_source, None)
     crowd_info = blocks.crowd_info
     named = read_groups(engine_source) if group is None else group

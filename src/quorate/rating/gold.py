@@ -1,9 +1,9 @@
 """Known scores of some tasks -> every task's score on their scale, and the error that all raters share.
 
-gold = line(panel score) + Σ_w (level_w + effect_w residual_tw)/n_t + shared error, where the residual is what the panel
-score leaves of an answer. Levels and effects of raters are ridge regressions, used from 20 known scores on; the
-variances of effects and of the shared error are averaged over a grid by marginal likelihood. The interval is that of
-Student's t with G - 2 degrees of freedom.
+gold = line(panel score) + Σ_w (level_w + effect_w residual_tw)/n_t + shared error, where the residual is an answer
+minus its prediction from the panel score. Levels and effects of raters are estimated by ridge regression, with at least
+20 known scores; the variances of effects and of the shared error are averaged over a grid by marginal likelihood. The
+interval is that of Student's t with G - 2 degrees of freedom, G the number of known scores.
 """
 
 from dataclasses import dataclass, replace
@@ -17,20 +17,20 @@ from quorate.rating.fit import RatingFit
 from quorate.rating.passes import scored_answers
 from quorate.rating.scores import ScoreBlocks
 
-MIN_KNOWN = 3  # known scores, below which they are not used
-MIN_KNOWN_FOR_RESIDUALS = 20
-MAX_KNOWN = 1500  # known scores that enter the G × G solves; more add almost nothing to a line and a variance
+MIN_KNOWN = 3  # known scores; fewer are not used for calibration
+MIN_KNOWN_FOR_RESIDUALS = 20  # known scores
+MAX_KNOWN = 1500  # known scores in the G × G systems; more add almost nothing to a line and a variance
 SHARED_GRID = np.geomspace(0.003, 2, 10)  # of the variance of the known scores
-RESIDUAL_GRID = (0.0, 0.1, 0.3, 1.0, 3.0)
-RESIDUAL_PENALTY = 2.0  # of the log likelihood: two more variances, as the Akaike criterion counts them
-SMALLEST_WEIGHT = 0.005  # of a grid point that is used
+RESIDUAL_GRID = (0.0, 0.1, 0.3, 1.0, 3.0)  # variance of effects, in variances of the known scores
+RESIDUAL_PENALTY = 2.0  # subtracted from the log likelihood for two more variances (Akaike criterion)
+MIN_GRID_WEIGHT = 0.005  # of a grid point that is used
 LINE_LEVEL_VARIANCE = 1e3  # prior variance of the level of the line, in variances of the known scores
 TINY = 1e-12
 
 
 @dataclass(frozen=True)
 class GoldFit:
-    """Scores on the scale of the known ones; standardised scores of the answers."""
+    """Mean and variance of each task on the scale of the known scores, in standardised units."""
 
     mean: FloatArray
     variance: FloatArray
@@ -44,8 +44,8 @@ class GoldFit:
 class _Point:
     """A grid point: its weight, variances, and the solved system.
 
-    With the covariance A of what the line leaves, the line is the generalised least squares of the known scores; so
-    its flat prior enters no matrix that is inverted.
+    A is the covariance of the known scores given the line, which is estimated by generalised least squares; so the flat
+    prior of the line is not part of an inverted matrix.
     """
 
     weight: float
@@ -67,7 +67,7 @@ def to_gold(
     known: FloatArray,
     tie_break: IntArray,
 ) -> GoldFit:
-    """Calibrate posteriors by known scores.
+    """Return the posteriors on the scale of the known scores.
 
     Args:
         table: the scores.
@@ -75,8 +75,8 @@ def to_gold(
         mean: posterior mean of each task.
         variance: posterior variance of each task.
         known_task: tasks with a known score, ascending.
-        known: those scores, standardised as the answers are.
-        tie_break: a hash of each known task, by which `MAX_KNOWN` of them are chosen.
+        known: these scores, standardised like the answers.
+        tie_break: a hash of each known task; the `MAX_KNOWN` smallest are used.
     """
     used = np.arange(len(known_task))
     if len(used) > MAX_KNOWN:
@@ -133,8 +133,8 @@ def _residual_deviation(table: ScoreBlocks, line: FloatArray, mean: FloatArray) 
 
 def residual_sums(block: Block, values: FloatArray, line: FloatArray, mean: FloatArray) -> FloatArray:
     """Return number, sum and sum of squares of the residuals of a block."""
-    left = _residuals(block, values, line, mean)[2]
-    return np.array([len(left), left.sum(), left @ left])
+    residual = _residuals(block, values, line, mean)[2]
+    return np.array([len(residual), residual.sum(), residual @ residual])
 
 
 def _residuals(
@@ -147,10 +147,10 @@ def _residuals(
 def _features(
     block: Block, values: FloatArray, line: FloatArray, mean: FloatArray, deviation: float, n_raters: int
 ) -> sparse.csr_matrix:
-    """Per task 1/n_t for the level of each rater, and residual/n_t for its effect; tasks × 2·raters."""
-    task, worker, left = _residuals(block, values, line, mean)
+    """Return per task 1/n_t for the level of each rater, and residual/n_t for its effect; (tasks, 2·raters)."""
+    task, worker, residual = _residuals(block, values, line, mean)
     share = 1.0 / np.maximum(block.per_task, 1)[task]
-    data = np.concatenate([share, share * left / deviation])
+    data = np.concatenate([share, share * residual / deviation])
     row = np.concatenate([task, task])
     column = np.concatenate([worker, worker + n_raters])
     return sparse.csr_matrix((data, (row, column)), shape=(block.n_tasks, 2 * n_raters))
@@ -167,8 +167,8 @@ def rater_features(
 ) -> sparse.csr_matrix:
     """Return the features of the known tasks of a block, in their order."""
     within = block.tasks
-    inside = tasks[(tasks >= within.start) & (tasks < within.stop)] - within.start
-    return _features(block, values, line, mean, deviation, n_raters)[inside]
+    tasks_of_block = tasks[(tasks >= within.start) & (tasks < within.stop)] - within.start
+    return _features(block, values, line, mean, deviation, n_raters)[tasks_of_block]
 
 
 def _grid(
@@ -180,7 +180,7 @@ def _grid(
     reference: float,
     effects: tuple[float, ...],
 ) -> tuple[_Point, ...]:
-    """Weigh the grid of variances by marginal likelihood, and keep the points that matter."""
+    """Return the points of the grid of variances with their weights by marginal likelihood, without negligible ones."""
     points = []
     scores = []
     for shared in reference * SHARED_GRID:
@@ -192,15 +192,15 @@ def _grid(
             line_covariance = np.asarray(np.linalg.inv(precision), np.float64)
             shift = projected @ residual
             line = line_covariance @ shift
-            left = inverse @ (residual - x.T @ line)
+            solved = inverse @ (residual - x.T @ line)
             log_determinant = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(precision)[1]
             fitted = residual @ inverse @ residual - shift @ line
             scores.append(-0.5 * (fitted + log_determinant) - RESIDUAL_PENALTY * (effect > 0))
-            points.append(_Point(0.0, float(shared), float(effect), line, line_covariance, inverse, projected, left))
+            points.append(_Point(0.0, float(shared), float(effect), line, line_covariance, inverse, projected, solved))
     weight = special.softmax(scores)
-    kept = np.flatnonzero(weight > SMALLEST_WEIGHT)
-    weight = weight / weight[kept].sum()
-    return tuple(replace(points[k], weight=float(weight[k])) for k in kept)
+    used = np.flatnonzero(weight > MIN_GRID_WEIGHT)
+    weight = weight / weight[used].sum()
+    return tuple(replace(points[k], weight=float(weight[k])) for k in used)
 
 
 def predict_gold(
@@ -226,14 +226,14 @@ def predict_gold(
     own_square = np.asarray(features.multiply(features).sum(axis=1)).ravel()
     panel = slope**2 * variance[block.tasks]
     offset = np.zeros((len(points), len(task_mean)))
-    spread = np.zeros((len(points), len(task_mean)))
+    point_variance = np.zeros((len(points), len(task_mean)))
     weight = np.array([point.weight for point in points])
     for k, point in enumerate(points):
         cross = point.effect * reference * near
         offset[k] = point.line @ design + cross @ point.residual
         of_line = design - point.projected @ cross.T
-        spread[k] = np.einsum("it,ij,jt->t", of_line, point.line_covariance, of_line) + panel + point.shared
-        spread[k] += point.effect * reference * own_square - np.einsum("ij,ij->i", cross @ point.inverse, cross)
+        point_variance[k] = np.einsum("it,ij,jt->t", of_line, point.line_covariance, of_line) + panel + point.shared
+        point_variance[k] += point.effect * reference * own_square - np.einsum("ij,ij->i", cross @ point.inverse, cross)
     average = weight @ offset
     between = weight @ (offset - average) ** 2
-    return level + slope * design[1] + average, np.maximum(weight @ spread + between, TINY)
+    return level + slope * design[1] + average, np.maximum(weight @ point_variance + between, TINY)

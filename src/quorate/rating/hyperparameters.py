@@ -1,7 +1,7 @@
 """Rater-sized sums of a pass -> lines and noises of the raters, and the crowd's hyperparameters (empirical Bayes).
 
 Priors: (a_w, b_w) ~ N((0, 1), diag(V_a, V_b)); s_w² ~ scaled inverse chi² (s_0², nu_0); q_t ~ N(mu, tau²). All of mu,
-tau², V_a, V_b, s_0², nu_0 and rho are estimated. Scores are standardised, so that the bounds below have no unit.
+tau², V_a, V_b, s_0², nu_0 and rho are estimated. Scores are standardised, so the bounds below have no unit.
 """
 
 from dataclasses import dataclass, replace
@@ -36,36 +36,37 @@ from quorate.rating.passes import (
     CrowdParameters,
 )
 
-# Bounds that keep a variance away from zero, where its estimate would never leave it (conventional).
-SMALLEST_TASK_VARIANCE = 1e-3
-SMALLEST_LINE_VARIANCE = 1e-4
-SMALLEST_NOISE_VARIANCE = 1e-4  # a standard deviation of 1 % of that of the scores
-FIXED_PRECISION = 1e10  # of a scale or bias that is held: its prior alone decides
-# Tasks differ at least by this part of the covariance of pairs of raters, whatever the noises are: with expectation
-# steps alone near-constant raters pull the task variance to zero (RATE: Snow joy and surprise with 3 to 5 answers).
-FLOOR_OF_PAIR_COVARIANCE = 0.5
-FEW_ANSWERS_PRIOR = 5.0  # answers at which a rater counts half in the crowd's variances
-SCALE_PRIOR_RATERS = 2.0  # raters of scale variance 0.05 that are added to the crowd
+# Lower bounds of variances, because an estimate of zero would stay at zero (conventional).
+MIN_TASK_VARIANCE = 1e-3
+MIN_LINE_VARIANCE = 1e-4
+MIN_NOISE_VARIANCE = 1e-4  # a standard deviation of 1 % of that of the scores
+FIXED_PRECISION = 1e10  # prior precision of a scale or bias that is not estimated
+# Lower bound of the task variance, as a share of the covariance of pairs of raters, which does not depend on the
+# noises: with EM steps alone, near-constant raters pull the task variance to zero (Snow et al., joy and surprise with 3
+# to 5 answers).
+MIN_SHARE_OF_PAIR_COVARIANCE = 0.5
+HALF_WEIGHT_ANSWERS = 5.0  # number of answers at which a rater has half its weight in the crowd's variances
+SCALE_PRIOR_RATERS = 2.0  # pseudo-raters of scale variance 0.05
 START_SCALE_VARIANCE = 0.05
 NOISE_DF_BOUNDS = (2.0, 200.0)
 START_NOISE_DF = 4.0
-MIN_RATERS_FOR_DF = 5  # with at least MIN_ANSWERS_FOR_DF answers, to estimate how far noises differ
+MIN_RATERS_FOR_DF = 5  # with at least MIN_ANSWERS_FOR_DF answers each, to estimate how much noises differ
 MIN_ANSWERS_FOR_DF = 4
-TAIL_BOUNDS = (0.1, 1.0)
-LARGEST_RHO = 0.95
-DAMPING = 0.5  # of a rater's sums: belief propagation on a graph with cycles
+TAIL_BOUNDS = (0.1, 1.0)  # of `Raters.tails`
+MAX_RHO = 0.95
+DAMPING = 0.5  # weight of the new sums of a rater, for belief propagation on a graph with cycles
 TINY = 1e-12
 
 
 @dataclass(frozen=True)
 class Design:
-    """What is fixed during the fit: who answered how much, and which parameters are held."""
+    """What is fixed during the fit: the numbers of answers, and which parameters are estimated."""
 
     n_answers: FloatArray  # of each rater
     n_tasks: int
-    scale_is_free: BoolArray  # of each rater: False where the scale is held at 1
+    scale_is_free: BoolArray  # of each rater: False if the scale is fixed at 1
     bias_is_free: bool = True
-    noise_pool: IntArray | None = None  # raters of one number have one noise; -1: a noise of its own
+    noise_pool: IntArray | None = None  # raters with the same number share one noise; -1 for a separate noise
     one_noise: bool = False  # all raters have one noise
 
     @property
@@ -88,7 +89,7 @@ class Raters:
     noise_level: float  # s_0²
     noise_df: float  # nu_0
     rho: float = 0.0
-    tails: float = 1.0  # a noise variance is known as from tails × n normal answers
+    tails: float = 1.0  # n answers determine a noise variance as well as tails × n normal answers
     covariance: FloatArray | None = None  # of (bias, scale): var, cov, var; 3 × raters
     is_first: bool = False
 
@@ -105,7 +106,7 @@ class Raters:
         out[:, BIAS] = self.line[0]
         out[:, SCALE] = self.line[1]
         out[:, NOISE_VARIANCE] = self.noise
-        if self.is_first:  # the start is the centre of the prior, and no answer is a part of it
+        if self.is_first:  # the start is the centre of the prior; it contains no answers
             out[:, P11] = bias_precision
             out[:, P12] = 0.0
             out[:, P22] = scale_precision
@@ -120,14 +121,14 @@ class Raters:
         return out
 
     def vector(self) -> FloatArray:
-        """Return the state as one vector, positive quantities by their logarithms."""
+        """Return the state as one vector, with logarithms of positive quantities."""
         crowd = [self.variance, self.bias_variance, self.scale_variance, self.noise_level, self.noise_df]
         return np.concatenate(
             [self.line.ravel(), np.log(self.noise), [self.mean, self.rho], np.log(crowd), self.sums.ravel()]
         )
 
     def with_vector(self, vector: FloatArray) -> "Raters | None":
-        """Return the state that a vector stands for; None where it is not a possible one."""
+        """Return the state of a vector; None if the vector is not a possible state."""
         n = len(self.noise)
         line = vector[: 2 * n].reshape(2, n)
         noise = np.exp(vector[2 * n : 3 * n])
@@ -144,7 +145,7 @@ class Raters:
             sums=sums.copy(),
             noise=noise,
             mean=float(mean),
-            rho=float(np.clip(rho, 0.0, LARGEST_RHO)),
+            rho=float(np.clip(rho, 0.0, MAX_RHO)),
             variance=float(crowd[0]),
             bias_variance=float(crowd[1]),
             scale_variance=float(crowd[2]),
@@ -154,18 +155,18 @@ class Raters:
 
 
 def prior_precisions(raters: Raters, design: Design) -> tuple[float, FloatArray]:
-    """Prior precision of the biases, and of each rater's scale."""
+    """Return the prior precision of the biases, and that of each rater's scale."""
     bias = 1 / raters.bias_variance if design.bias_is_free else FIXED_PRECISION
     return bias, np.where(design.scale_is_free, 1 / raters.scale_variance, FIXED_PRECISION)
 
 
 def update(raters: Raters, sums: FloatArray, totals: FloatArray, design: Design) -> Raters:
-    """One step: lines and noises from the sums of a pass, then the crowd's hyperparameters, then the panel's scale.
+    """Return the next state: lines and noises from the sums of a pass, then hyperparameters, on the panel's scale.
 
     Args:
         raters: the state that the pass was run with.
-        sums: raters × 8.
-        totals: of the pass.
+        sums: sums of the pass, raters × 8.
+        totals: totals of the pass.
         design: what is fixed.
     """
     n = design.n_answers
@@ -183,27 +184,27 @@ def update(raters: Raters, sums: FloatArray, totals: FloatArray, design: Design)
     line = np.stack([covariance[0] * h1 + covariance[1] * h2, covariance[1] * h1 + covariance[2] * h2])
     noise_sum = sums[:, SUM_NOISE - SUM_1]
     tails = tail_factor(sums[:, SUM_SQUARE - SUM_1], sums[:, SUM_FOURTH - SUM_1], n)
-    noise = np.maximum(_noises(noise_sum, n, tails, raters, design), SMALLEST_NOISE_VARIANCE)
+    noise = np.maximum(_noises(noise_sum, n, tails, raters, design), MIN_NOISE_VARIANCE)
 
-    # The crowd.
+    # Hyperparameters of the crowd.
     n_answers = n.sum()
     mean = totals[T_NM] / n_answers
     square = totals[T_V] + totals[T_MM] - 2 * mean * totals[T_M] + design.n_tasks * mean**2
     pair_covariance = totals[T_FLOOR] / max(totals[T_FLOOR_WEIGHT], TINY)
-    variance = max(square / design.n_tasks, FLOOR_OF_PAIR_COVARIANCE * pair_covariance, SMALLEST_TASK_VARIANCE)
-    weight = n / (n + FEW_ANSWERS_PRIOR)
-    bias_variance = max(np.average(line[0] ** 2 + covariance[0], weights=weight), SMALLEST_LINE_VARIANCE)
+    variance = max(square / design.n_tasks, MIN_SHARE_OF_PAIR_COVARIANCE * pair_covariance, MIN_TASK_VARIANCE)
+    weight = n / (n + HALF_WEIGHT_ANSWERS)
+    bias_variance = max(np.average(line[0] ** 2 + covariance[0], weights=weight), MIN_LINE_VARIANCE)
     scale_variance = raters.scale_variance
     free = design.scale_is_free
     if design.has_free_scales:
         deviation = weight[free] @ ((line[1] - 1) ** 2 + covariance[2])[free]
         of_prior = SCALE_PRIOR_RATERS * START_SCALE_VARIANCE
-        scale_variance = max((deviation + of_prior) / (weight[free].sum() + SCALE_PRIOR_RATERS), SMALLEST_LINE_VARIANCE)
+        scale_variance = max((deviation + of_prior) / (weight[free].sum() + SCALE_PRIOR_RATERS), MIN_LINE_VARIANCE)
     noise_level = float(np.exp(np.average(np.log(noise), weights=weight)))
     noise_df = _noise_df(noise_sum, n, tails, noise_level, weight, raters.noise_df)
     rho = raters.rho
     if totals[T_N_PAIRS] > 0:
-        rho = float(np.clip((totals[T_PAIR] - totals[T_PAIR_FIT]) / totals[T_N_PAIRS], 0.0, LARGEST_RHO))
+        rho = float(np.clip((totals[T_PAIR] - totals[T_PAIR_FIT]) / totals[T_N_PAIRS], 0.0, MAX_RHO))
     new = Raters(
         line,
         line_sums,
@@ -222,7 +223,7 @@ def update(raters: Raters, sums: FloatArray, totals: FloatArray, design: Design)
 
 
 def tail_factor(square: FloatArray, fourth: FloatArray, n: FloatArray) -> float:
-    """Return normal answers that one answer is worth for a variance: 2/(kurtosis - 1), kurtosis within raters, pooled.
+    """Return how many normal answers one answer is worth for a variance: 2/(kurtosis - 1), kurtosis pooled over raters.
 
     The denominator of the kurtosis is a U-statistic: products of squared errors of different answers.
     """
@@ -235,7 +236,7 @@ def tail_factor(square: FloatArray, fourth: FloatArray, n: FloatArray) -> float:
 
 
 def _noises(noise_sum: FloatArray, n: FloatArray, tails: float, raters: Raters, design: Design) -> FloatArray:
-    """Noise variance of each rater, shrunk to the crowd's; pooled where raters have one noise."""
+    """Return the noise variance of each rater, shrunk to the crowd's; pooled for raters who share one noise."""
     if design.one_noise:
         return np.full(len(n), noise_sum.sum() / n.sum())
     strength = raters.noise_df
@@ -253,7 +254,7 @@ def _noises(noise_sum: FloatArray, n: FloatArray, tails: float, raters: Raters, 
 def _noise_df(
     noise_sum: FloatArray, n: FloatArray, tails: float, level: float, weight: FloatArray, before: float
 ) -> float:
-    """nu_0: differences of the noises that sampling does not explain, by the variance of their logarithms."""
+    """Return nu_0, by the variance of the logarithms of the noises beyond that of sampling."""
     seen = n >= MIN_ANSWERS_FOR_DF
     if seen.sum() < MIN_RATERS_FOR_DF:
         return before
@@ -264,10 +265,10 @@ def _noise_df(
 
 
 def panel_weights(raters: Raters, design: Design) -> FloatArray:
-    """Weight of each rater in the panel's scale: answers × reliability, the proportion of their variance due to tasks.
+    """Return each rater's weight in the panel's scale: answers × reliability, the share of variance due to tasks.
 
-    A reversed rater has none. With the correlation in place of its square, a rater who answers at random shrank the
-    unit of all scores by 1 to 3 % (a chance scale of 0.1 to 0.25), which moved extreme scores by up to 0.44 se.
+    A reversed rater has weight zero. With the correlation instead of its square, a rater who answers at random shrank
+    the unit of all scores by 1 to 3 % (a chance scale of 0.1 to 0.25), which moved extreme scores by up to 0.44 se.
     """
     scale = np.maximum(raters.line[1], 0.0)
     due_to_tasks = scale**2 * raters.variance
@@ -275,10 +276,10 @@ def panel_weights(raters: Raters, design: Design) -> FloatArray:
 
 
 def unit_variance(raters: Raters, design: Design) -> float:
-    """Sampling variance of the panel's unit: that of the weighted mean of the raters' scales, 1 in the population.
+    """Return the sampling variance of the panel's unit, the weighted mean of the raters' scales.
 
-    A unit that is wrong by a factor f moves a score by (f - 1) times its distance from the mean. The passes cannot show
-    it, because all raters agree on it.
+    A unit that is wrong by a factor f moves a score by (f - 1) times its distance from the mean. The passes do not show
+    this error, because all raters share it.
     """
     if not design.has_free_scales:
         return 0.0
@@ -290,7 +291,7 @@ def unit_variance(raters: Raters, design: Design) -> float:
 
 
 def to_panel_scale(raters: Raters, design: Design) -> Raters:
-    """Express the state on the panel's own scale: mean bias 0, mean scale 1, raters weighted by `panel_weights`.
+    """Return the state on the panel's own scale: mean bias 0 and mean scale 1, with the weights of `panel_weights`.
 
     With q' = f q + c every line becomes (a - b c / f, b / f).
     """
@@ -308,5 +309,5 @@ def to_panel_scale(raters: Raters, design: Design) -> Raters:
         covariance=np.stack([var_a - 2 * cov * c / f + var_b * (c / f) ** 2, (cov - var_b * c / f) / f, var_b / f**2]),
         mean=f * raters.mean + c,
         variance=f**2 * raters.variance,
-        scale_variance=max(raters.scale_variance / f**2, SMALLEST_LINE_VARIANCE),
+        scale_variance=max(raters.scale_variance / f**2, MIN_LINE_VARIANCE),
     )

@@ -1,4 +1,4 @@
-"""Usual ways to combine scores, for comparison: mean, median, z-score, bias-removed mean, ITU-T P.910, and rate."""
+"""Common methods to combine scores, for comparison: mean, median, z-score, bias-removed mean, ITU-T P.910, rate."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from quorate.io.read_table import Source
 from quorate.io.scores import Scores
 from quorate.rating.rate import rate
 
-BIAS_SWEEPS = 20
-P910_SWEEPS = 100  # of the alternating projection of ITU-T P.910 (2022), section 10
-P910_TOLERANCE = 1e-8
+N_BIAS_SWEEPS = 20
+MAX_P910_SWEEPS = 100  # of the alternating projection of ITU-T P.910 (2022), section 10
+P910_TOLERANCE = 1e-8  # change of a level, in standard deviations of the scores
 TINY = 1e-12
 
 
 @dataclass(frozen=True)
 class ScoreEstimate:
-    """A score per task, and its standard error where the method states one."""
+    """A score per task, and its standard error if the method states one."""
 
-    score: FloatArray  # NaN where a task has no answers
+    score: FloatArray  # NaN for a task without answers
     se: FloatArray | None
     low: FloatArray | None = None
     high: FloatArray | None = None
@@ -36,7 +36,7 @@ def _n(scores: Scores) -> FloatArray:
 
 
 def mean(scores: Scores) -> ScoreEstimate:
-    """Mean of a task's scores; standard error from the spread of its scores."""
+    """Return the mean of each task's scores, with the standard error of the mean."""
     return _mean_of(scores, scores.score)
 
 
@@ -49,7 +49,7 @@ def _mean_of(scores: Scores, y: FloatArray) -> ScoreEstimate:
 
 
 def median(scores: Scores) -> ScoreEstimate:
-    """Median of a task's scores."""
+    """Return the median of each task's scores."""
     order = np.lexsort([scores.score, scores.task])
     y = scores.score[order]
     n = _n(scores).astype(np.int64)
@@ -63,7 +63,7 @@ def median(scores: Scores) -> ScoreEstimate:
 
 
 def z_score(scores: Scores) -> ScoreEstimate:
-    """Mean of scores standardised per rater, on the scale of all scores."""
+    """Return the mean of scores standardised per rater, on the scale of all scores."""
     worker = scores.worker
     score = scores.score
     n_raters = scores.answers.n_workers
@@ -77,20 +77,20 @@ def z_score(scores: Scores) -> ScoreEstimate:
 
 
 def bias_removed_mean(scores: Scores) -> ScoreEstimate:
-    """Mean of scores less each rater's bias, by least squares on both."""
+    """Return the mean of scores minus each rater's bias, by least squares for tasks and raters."""
     bias, _ = additive(scores)
     return _mean_of(scores, scores.score - bias[scores.worker])
 
 
 def additive(scores: Scores) -> tuple[FloatArray, FloatArray]:
-    """Least-squares bias of each rater (mean 0 over the answers) and level of each task."""
+    """Return the least-squares bias of each rater (mean 0 over the answers) and level of each task."""
     worker = scores.worker
     n_raters = scores.answers.n_workers
     answers_per_task = np.maximum(_n(scores), 1)
     answers_per_rater = np.maximum(np.bincount(worker, minlength=n_raters), 1)
     bias = np.zeros(n_raters)
     level = np.zeros(scores.n_tasks)
-    for _ in range(BIAS_SWEEPS):
+    for _ in range(N_BIAS_SWEEPS):
         level = _by_task(scores, scores.score - bias[worker]) / answers_per_task
         bias = np.bincount(worker, scores.score - level[scores.task], n_raters) / answers_per_rater
         bias = bias - np.average(bias, weights=answers_per_rater)
@@ -98,13 +98,13 @@ def additive(scores: Scores) -> tuple[FloatArray, FloatArray]:
 
 
 def p910(scores: Scores) -> ScoreEstimate:
-    """ITU-T P.910 / P.913: bias and inconsistency of each rater by alternating projection, without shrinkage."""
+    """Return scores by ITU-T P.910 / P.913: bias and inconsistency of raters by alternating projection."""
     worker = scores.worker
     n_raters = scores.answers.n_workers
     n_answers = np.maximum(np.bincount(worker, minlength=n_raters), 1)
     level = mean(scores).score
     weight = np.ones(len(scores.score))
-    for _ in range(P910_SWEEPS):
+    for _ in range(MAX_P910_SWEEPS):
         residual = scores.score - level[scores.task]
         bias = np.bincount(worker, residual, n_raters) / n_answers
         inconsistency = np.bincount(worker, (residual - bias[worker]) ** 2, n_raters) / n_answers
@@ -122,7 +122,7 @@ def p910(scores: Scores) -> ScoreEstimate:
 
 
 def rated(scores: Scores, gold: Source = None) -> ScoreEstimate:
-    """Scores of `quorate.rate`, which may use known scores."""
+    """Return the scores of `quorate.rate`, which may use known scores."""
     tasks = rate(scores, gold=gold).tasks
     return ScoreEstimate(tasks.score, tasks.se, tasks.low, tasks.high)
 

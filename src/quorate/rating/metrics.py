@@ -25,18 +25,18 @@ MIN_FOR_CORRELATION = 3  # tasks with both scores
 
 @dataclass(frozen=True, repr=False)
 class ScoreErrors(Shown):
-    """How far scores are from known ones."""
+    """Errors of scores against known scores."""
 
     rmse: float
-    correlation: float | None  # Pearson's; None where one of the two is constant, or of fewer than 3 tasks
+    correlation: float | None  # Pearson's; None if one of the two is constant, or with fewer than 3 tasks
     mean_error: float  # mean of score - known
-    coverage: float | None  # proportion of known scores within the intervals; None where there are none
+    coverage: float | None  # share of known scores within the intervals; None without intervals
     n_scored: int
     n_without_truth: int
     n_without_score: int
 
     def summary(self) -> str:
-        """State the errors, and what could not be compared."""
+        """Return the errors as text, and what could not be compared."""
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
@@ -58,7 +58,7 @@ class ScoreErrors(Shown):
 def score_errors(
     score: FloatArray, known: FloatArray, low: FloatArray | None = None, high: FloatArray | None = None
 ) -> dict[str, Any]:
-    """RMSE, correlation, mean error and coverage of scores, all of them known.
+    """Return RMSE, correlation, mean error and coverage of scores whose true values are all known.
 
     >>> round(score_errors(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]))["rmse"], 3)
     0.577
@@ -84,13 +84,13 @@ def score_scores(scores: Source, truth: Source, *, task: str = "task", score: st
     """Compare a table of scores, as `quorate rate` writes it, with known scores.
 
     Args:
-        scores: a table with the columns task and score, and score_low and score_high where it has intervals.
+        scores: a table with the columns task and score, and score_low and score_high if it has intervals.
         truth: a table of known scores, or a mapping from task to score.
         task: the column of task ids, in both.
         score: the column of scores; by default ``score``, else ``label``, else ``rating``.
 
     Raises:
-        NoRowsError: no task has both.
+        NoRowsError: no task has both scores.
 
     >>> score_scores({"task": [1, 2], "score": [3.0, 4.0]}, {1: 3.0, 2: 5.0}).mean_error
     -0.5
@@ -113,14 +113,14 @@ def score_scores(scores: Source, truth: Source, *, task: str = "task", score: st
     ids = table.column(task).combine_chunks()
     with about_argument("truth="):
         known_ids, known = _known(truth, task, column)
-    place = {value: k for k, value in enumerate(known_ids)}
+    index_of_id = {value: k for k, value in enumerate(known_ids)}
     texts = [str(value) for value in ids.to_pylist()]
-    at = np.array([place.get(texts[k], -1) for k in order])
-    both = at >= 0
+    known_row = np.array([index_of_id.get(texts[k], -1) for k in order])
+    both = known_row >= 0
     if not both.any():
         raise NoRowsError("No task has both a score and a known score. Check that both files use the same task ids")
     ends = [np.array(table.column(name).to_pylist(), dtype=np.float64)[order][both] for name in bounds]
-    figures = score_errors(estimate[both], known[at[both]], *(ends if len(ends) == 2 else ()))
+    figures = score_errors(estimate[both], known[known_row[both]], *(ends if len(ends) == 2 else ()))
     n = int(both.sum())
     return ScoreErrors(**figures, n_scored=n, n_without_truth=len(order) - n, n_without_score=len(known) - n)
 
@@ -145,7 +145,7 @@ def _known(truth: Source, task: str, column: str) -> tuple[list[str], FloatArray
 
 @dataclass(frozen=True, repr=False)
 class ScoreComparison(Shown):
-    """Methods side by side: their errors where known scores are given, else how they correlate."""
+    """Comparison of methods: their errors if known scores are given, else their correlations."""
 
     table: Table
     n_tasks: int
@@ -153,7 +153,7 @@ class ScoreComparison(Shown):
     failures: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """Describe how many methods ran, and which comes first."""
+        """Return the number of methods, and which is first, as text."""
         best = "smallest error" if self.n_scored is not None else "most like the others"
         first = self.table["method"][0].as_py()
         return f"{count(len(self.table), 'method')} on {count(self.n_tasks, 'task')}; {best}: {first}"
@@ -181,7 +181,7 @@ def compare_scores(
     gold: Source = None,
     **reading: Unpack[ScoreKeywords],
 ) -> ScoreComparison:
-    """Run the usual methods for scores and `quorate.rate` on the same answers.
+    """Run common methods for scores and `quorate.rate` on the same answers.
 
     Args:
         answers: what `quorate.read_scores` takes.

@@ -1,4 +1,4 @@
-"""What a reader of scores must know: each warning with its figure and its remedy."""
+"""Notes on scores, each with its figure and its remedy."""
 
 from collections.abc import Iterator
 
@@ -28,10 +28,10 @@ TWO_RATERS = "two-raters"
 NO_WORKERS = "raters-unknown"
 REPEATS = "repeats"
 LEFT_OUT = "left-out"
-SMALL_TASK_PART = 0.02  # of the variance of the answers that tasks explain, below which they hardly differ
-PILED_UP_SHARE = 0.3  # of the answers at one end of the scale
-RANGE_RATIO = 5.0  # of raters' ranges, above which they may use different scales
-# Of the known scores of the three criteria of ASSET, scored by 11 models (`quorate rate`, then `quorate score`).
+MIN_TASK_SHARE = 0.02  # of the variance of the answers; if tasks explain less, they hardly differ
+MAX_END_SHARE = 0.3  # of the answers at one end of the scale
+RANGE_RATIO = 5.0  # of raters' ranges; above it they may use different scales
+# Coverage of 95% intervals on the three criteria of ASSET, scored by 11 models (`quorate rate`, then `quorate score`).
 PANELS_HELD = "18% to 38%"
 MIN_RANGE_ANSWERS = 8  # of a rater, for its range to be compared
 
@@ -47,7 +47,7 @@ def rating_notes(
     n_known: int,
     restriction: str,
 ) -> Iterator[Note]:
-    """Every note; the most serious first."""
+    """Yield every note, the most serious first."""
     unit = table.unit
     if restriction:
         yield Note(
@@ -81,7 +81,7 @@ def rating_notes(
     yield from _level_notes(table, fit, gold, n_known, unit)
     yield from _identifiability_notes(table, fit)
     part = fit.raters.variance
-    if part < SMALL_TASK_PART:
+    if part < MIN_TASK_SHARE:
         yield Note(
             TASKS_ALIKE,
             f"Warning: The tasks hardly differ: they explain {part:.1%} of the variance of the answers, so all "
@@ -110,9 +110,9 @@ def rating_notes(
 
 
 def piled_up(table: ScoreBlocks) -> bool:
-    """Whether many answers lie at one end of the scale."""
+    """Return whether many answers are at one end of the scale."""
     counts = table.value_counts
-    return len(counts) > 2 and bool(max(counts[0], counts[-1]) > PILED_UP_SHARE * counts.sum())
+    return len(counts) > 2 and bool(max(counts[0], counts[-1]) > MAX_END_SHARE * counts.sum())
 
 
 def _level_notes(table: ScoreBlocks, fit: RatingFit, gold: GoldFit | None, n_known: int, unit: float) -> Iterator[Note]:

@@ -1,9 +1,10 @@
-"""One pass over the scores: leave-one-out belief propagation, rater-sized sums out, nothing kept per answer.
+"""One pass over the scores: leave-one-out belief propagation that returns sums per rater and stores nothing per answer.
 
 Model: y_tw = a_w + b_w q_t + e, e ~ N(0, s_w²), q_t ~ N(mu, tau²). For every answer the pass forms the posterior of
 q_t from the *other* raters of the task (`cavity_mean`, `cavity_variance`), and the rater's line (a, b) without that
-answer (a rank-one downdate of its 2 × 2 precision). A rater's line is therefore regressed on what others state of the
-task, so no rater can make itself right, and the slope is not attenuated, because the regressor is a posterior mean.
+answer (a rank-one downdate of its 2 × 2 precision). A rater's line is therefore regressed on the posterior from the
+other raters: a rater's own answers cannot confirm it, and the slope is not attenuated, because the regressor is a
+posterior mean.
 
 The answers of one cell (a rater, or a group of raters, on one task) are left out together; their information is
 divided by 1 + rho·(answers in the cell - 1).
@@ -39,25 +40,25 @@ N_TOTALS = 10
 BY_RATER = 0
 BY_GROUP = 1
 BY_ANSWER = 2
-# Answers that numpy works on at a time: arrays of 64 KB stay in the cache, and below malloc's mmap threshold.
+# Answers that numpy handles at a time: arrays of 64 KB stay in the cache, and below malloc's mmap threshold.
 PIECE_ANSWERS = 1 << 13
-PIECE_RATERS = 1  # answers per rater at least, so that adding to the tables costs no more than the answers
-SMALLEST_DETERMINANT = 1e-12  # of a rater's precision matrix after the downdate; standardised scores
+PIECE_RATERS = 1  # minimum answers per rater of a piece, so that adding to the tables costs no more than the answers
+MIN_DETERMINANT = 1e-12  # of a rater's precision matrix after the downdate; standardised scores
 
 
 @dataclass(frozen=True)
 class CrowdParameters:
-    """What a pass needs beside the table of raters; standardised scores."""
+    """The hyperparameters that a pass needs, in addition to the table of raters; standardised scores."""
 
     mean: float  # mu
     variance: float  # tau²
     bias_variance: float  # V_a
     scale_variance: float  # V_b
     rho: float  # correlation of errors within a cell
-    is_first: bool = False  # the table holds starting values, of which no answer is a part yet
+    is_first: bool = False  # the table has starting values, which contain no answers yet
 
     def numbers(self) -> FloatArray:
-        """Return them as the kernel takes them."""
+        """Return the parameters as the array that the kernel takes."""
         return np.array(
             [
                 self.mean,
@@ -73,7 +74,7 @@ class CrowdParameters:
 def rating_sums(
     blocks: Iterable[Block], values: FloatArray, raters: FloatArray, numbers: FloatArray, group: IntArray, cells: int
 ) -> Sums:
-    """Sum over blocks what the next estimates of raters and crowd need.
+    """Return the sums over blocks for the next estimates of raters and crowd.
 
     Args:
         blocks: blocks of whole tasks; a label is an index of `values`.
@@ -101,7 +102,7 @@ def rating_sums(
 def task_posteriors(
     block: Block, values: FloatArray, raters: FloatArray, numbers: FloatArray, group: IntArray, cells: int
 ) -> tuple[FloatArray, float]:
-    """Posterior of each task of a block: mean, variance, Σ noise²/s² of its answers; tasks × 3.
+    """Return the posterior of each task of a block: mean, variance, Σ noise²/s² of its answers; tasks × 3.
 
     The second value is the sum of the log predictive densities of the answers, each given all others.
     """
@@ -132,7 +133,7 @@ class _PassSums:
         return cls(values, table, numbers, np.zeros(N_TOTALS), group, cells)
 
     def add(self, block: Block, posteriors: FloatArray | None = None) -> None:
-        """Add a block to the sums, and write the posteriors of its tasks where an array for them is given."""
+        """Add a block to the sums, and write the posteriors of its tasks to `posteriors`, if given."""
         if kernels.native is None:
             for piece in small_pieces([block], len(self.table)):
                 first = piece.first - block.first
@@ -158,7 +159,7 @@ class _PassSums:
 
 
 def small_pieces(blocks: Iterable[Block], n_raters: int) -> Iterator[Block]:
-    """Divide blocks so that numpy's arrays of the answers of each stay in the cache."""
+    """Yield blocks divided into pieces whose numpy arrays stay in the cache."""
     for block in blocks:
         yield from block.pieces(max(PIECE_ANSWERS, PIECE_RATERS * n_raters))
 
@@ -170,14 +171,14 @@ def scored_answers(block: Block, values: FloatArray) -> tuple[IntArray, IntArray
 
 
 def first_of_rater(task: IntArray, worker: IntArray) -> BoolArray:
-    """Mark the first answer of each rater to each task; the answers are sorted by task, then by rater."""
+    """Return a mask of the first answer of each rater to each task; answers are sorted by task, then by rater."""
     is_first = np.ones(len(task), bool)
     is_first[1:] = (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])
     return is_first
 
 
 def plain_pass(block: Block, sums: _PassSums, posteriors: FloatArray | None) -> None:
-    """Add a block to the sums of a pass in numpy; `rating` in native.c is its twin and is tested against it."""
+    """Add a block to the sums of a pass in numpy; the kernel `rating` in C is tested against it."""
     table = sums.table
     totals = sums.totals
     n_tasks = block.n_tasks
@@ -191,7 +192,7 @@ def plain_pass(block: Block, sums: _PassSums, posteriors: FloatArray | None) -> 
     a, b, noise, p11, p12, p22, h1, h2 = (column[worker] for column in columns)
 
     def cavity(precision: FloatArray, shift: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Posterior precision and shift of each task, and mean and variance without the answer's own cell."""
+        """Return precision and shift of each task, and mean and variance per answer without its own cell."""
         own_precision = precision
         own_shift = shift
         if cell_size is None:
@@ -207,9 +208,9 @@ def plain_pass(block: Block, sums: _PassSums, posteriors: FloatArray | None) -> 
         without = np.maximum(task_precision[task] - own_precision, prior)
         return task_precision, task_shift, (task_shift[task] - own_shift) / without, 1 / without
 
-    # First with the raters as they stand, then with each rater's line without the answer in hand. What is added to the
-    # sums of a line is what the next pass subtracts: at the limit the line without an answer is then exact. With the
-    # second posterior in the sums, 15 of 80 panels of 4 to 8 tasks and little noise had their order reversed.
+    # First with the current lines, then with each rater's line without the present answer. The sums of a line get the
+    # terms that the next pass subtracts, so that at the limit the line without an answer is exact. With the second
+    # posterior in the sums, 15 of 80 panels of 4 to 8 tasks and little noise had their order reversed.
     _, _, m, v = cavity(b * b / noise, b * (y - a) / noise)
     over_d = 1 / (noise + b * b * v)
     m_over_d = m * over_d
@@ -220,7 +221,7 @@ def plain_pass(block: Block, sums: _PassSums, posteriors: FloatArray | None) -> 
         p22 = np.maximum(p22 - m * m_over_d, float(scale_precision))
         h1 = h1 - y * over_d
         h2 = h2 - y * m_over_d
-    determinant = np.maximum(p11 * p22 - p12 * p12, SMALLEST_DETERMINANT)
+    determinant = np.maximum(p11 * p22 - p12 * p12, MIN_DETERMINANT)
     line_bias = (p22 * h1 - p12 * h2) / determinant
     line_scale = (p11 * h2 - p12 * h1) / determinant
     line_variance = (p22 - 2 * m * p12 + m * m * p11) / determinant
@@ -260,7 +261,7 @@ def plain_pass(block: Block, sums: _PassSums, posteriors: FloatArray | None) -> 
 
 
 def cells_of(block: Block, group: IntArray, cells: int) -> tuple[IntArray, IntArray, FloatArray | None]:
-    """Cell of each answer, task of each cell, and answers in each cell; None as the last where each has one.
+    """Return the cell of each answer, the task of each cell, and the answers per cell; None if each cell has one.
 
     >>> block = Block(np.array([0, 3]), np.array([0, 1, 1]), np.array([0, 0, 0]), n_workers=2, n_classes=1)
     >>> cells_of(block, np.arange(2), BY_RATER)[0].tolist()
@@ -292,13 +293,13 @@ def _pairs_between(
     cell_size: FloatArray | None,
     n_tasks: int,
 ) -> float:
-    """Sum x_i x_j over ordered pairs of answers to one task that lie in different cells."""
+    """Return the sum of x_i x_j over ordered pairs of answers to one task in different cells."""
     total = np.bincount(task, x, n_tasks)
     within = x if cell_size is None else np.bincount(cell, x, len(cell_size))
     return float(total @ total - within @ within)
 
 
 def _pairs_within(x: FloatArray, cell: IntArray, n_cells: int) -> float:
-    """Sum x_i x_j over ordered pairs of different answers of one cell."""
+    """Return the sum of x_i x_j over ordered pairs of different answers in one cell."""
     total = np.bincount(cell, x, n_cells)
     return float(total @ total - x @ x)

@@ -38,14 +38,14 @@ from quorate.rating.reliability import Reliability
 from quorate.rating.scores import ScoreBlocks, component_of_tasks, score_blocks
 from quorate.rating.shared_error import SharedError, correlated_errors, log_scale_errors, pair_tables
 
-MIN_ANSWERS = 4  # of a rater, below which its status is `few answers`
+MIN_ANSWERS = 4  # of a rater; with fewer its status is `few answers`
 MIN_TREND_TASKS = 20  # tasks with two answers, to estimate how disagreement depends on the score
-DISAGREEMENT_BOUNDS = (0.1, 10.0)
+DISAGREEMENT_BOUNDS = (0.1, 10.0)  # of a task's noise variance relative to that of its raters
 DISAGREEMENT_DF_BOUNDS = (3.0, 1e3)
-TREND_RIDGE = (1e-9, 5.0, 5.0)  # answers at no trend; the constant is free
-MIN_INTERVAL_DF = 3.0
-PASSES = 300
-TOLERANCE = 1e-4  # standard deviations of the scores
+TREND_RIDGE = (1e-9, 5.0, 5.0)  # pseudo-answers without a trend; the constant is not shrunk
+MIN_INTERVAL_DF = 3.0  # degrees of freedom of Student's t
+PASSES = 300  # maximum number of passes
+TOLERANCE = 1e-4  # change of a rater's line, in standard deviations of the scores
 
 
 @check_arguments
@@ -62,20 +62,20 @@ def rate(
     tol: float = TOLERANCE,
     **reading: Unpack[WideScoreKeywords],
 ) -> Rating:
-    """One score per task with an interval, and the bias, scale and noise of each rater.
+    """Rate tasks: one score per task with an interval, and the bias, scale and noise of each rater.
 
     Args:
         answers: what `quorate.read_scores` takes, or `Scores`.
         gold: known scores of some tasks, on the scale of the answers or another: a mapping from task to score, or a
             table with the columns of the answers.
-        group: which raters may err together: the name of a column, or a mapping from rater to group.
+        group: groups of raters whose errors may be correlated: a column name, or a mapping from rater to group.
         bounds: the ends of the scale; scores and intervals are cut there.
         cut: adds the column ``above``, the probability that the score is greater.
         level: level of the intervals.
         same_scale: keep all scales at 1: raters differ in bias and noise only.
         passes: largest number of passes over the answers.
         tol: largest change of a rater's line at which the fit ends, in standard deviations of the scores.
-        reading: how the scores are read, as `quorate.read_scores`: task, worker, score, on_conflict, skip_missing, …
+        reading: options of `quorate.read_scores`: task, worker, score, on_conflict, skip_missing, …
 
     Raises:
         ScoreError: a score is not a number, or the scores determine nothing: one rater, no task with two raters, fewer
@@ -102,10 +102,10 @@ def rate(
 
 @dataclass(frozen=True)
 class RatingOptions:
-    """Options of `rate` besides the known scores and how the scores are read; see there.
+    """Options of `rate`, except the known scores and those for reading; see `rate`.
 
     Raises:
-        OptionError: an option makes no sense.
+        OptionError: an option has an invalid value.
     """
 
     bounds: tuple[float, float] | None = None
@@ -133,7 +133,7 @@ class RatingOptions:
 
 
 def rate_blocks(table: ScoreBlocks, options: RatingOptions, *, gold: Any = None) -> Rating:
-    """Rate scores that lie in blocks, wherever those are; see `rate`."""
+    """Rate scores in blocks in memory, on disk or in Spark; see `rate`."""
     passes = options.passes
     tol = options.tol
     _refuse_undetermined(table)
@@ -155,7 +155,7 @@ def rate_blocks(table: ScoreBlocks, options: RatingOptions, *, gold: Any = None)
             break
     posterior, density = posteriors(table, fitted)
     if piled_up(table) and fitted.converged and fitted.design.has_free_scales:
-        # Where most scores lie at one end, the fit with scales has several optima, some of them poor: of 72 simulated
+        # If most scores are at one end, the fit with scales has several optima, some of them poor. On 72 simulated
         # crowds the choice by predictive density raised the mean correlation with the truth from .671 to .678.
         alternative = fit(table, _design(table, same_scale=True), passes=passes, tol=tol)
         other, other_density = posteriors(table, alternative)
@@ -236,7 +236,7 @@ def _refuse_undetermined(table: ScoreBlocks) -> None:
 
 
 def _design(table: ScoreBlocks, same_scale: bool) -> Design:
-    """Which scales are estimated: those of components with an odd cycle; two raters alone share one noise."""
+    """Return the design: scales are estimated in components with an odd cycle; two raters alone share one noise."""
     n = np.asarray(table.blocks.per_worker).astype(np.float64)
     n_tasks = table.counts.n_tasks
     if not table.has_workers:
@@ -251,7 +251,7 @@ def _design(table: ScoreBlocks, same_scale: bool) -> Design:
 
 
 def _simpler_designs(table: ScoreBlocks, design: Design) -> Iterator[tuple[Design, str]]:
-    """Designs with fewer parameters, for scores that the full one does not converge on, and what each holds."""
+    """Yield simpler designs and their descriptions, for scores on which the full design does not converge."""
     same_scale = _design(table, same_scale=True)
     if design.has_free_scales:
         yield same_scale, "all scales are held at 1 (as with --same-scale)"
@@ -260,23 +260,23 @@ def _simpler_designs(table: ScoreBlocks, design: Design) -> Iterator[tuple[Desig
 
 
 def task_disagreement(posterior: FloatArray, per_task: IntArray, fitted: RatingFit) -> tuple[FloatArray, FloatArray]:
-    """Noise variance of each task relative to the raters', by the level of its score and by its answers, shrunk.
+    """Return the noise variance of each task relative to its raters', by its score and its answers, shrunk.
 
-    It changes intervals only; inside the passes it raised the likelihood and made scores worse.
+    It is used for intervals only; inside the passes it raised the likelihood and made scores worse.
 
     Returns:
-        The ratio, and the factor of the tasks' variances. In the factor the dependence on the level is at least 1:
-        raters agree more near the ends of a scale because answers are cut there, which makes scores no more precise.
-        With the plain ratio, 95 % intervals of 5-point scores were narrowest at the ends and covered 53 % there (more
-        than 1.5 standard deviations from the mean).
+        The ratio, and the factor of the tasks' variances. In the factor the trend over scores is at least 1:
+        raters agree more near the ends of a scale because answers are cut there, which does not make scores more
+        precise. With the plain ratio, 95 % intervals of 5-point scores were narrowest at the ends and covered 53 %
+        there (more than 1.5 standard deviations from the mean).
     """
     raters = fitted.raters
     n = per_task.astype(np.float64)
     if (n >= 2).sum() < MIN_TREND_TASKS:
         return np.ones(len(n)), np.ones(len(n))
-    place = (posterior[:, 0] - raters.mean) / np.sqrt(raters.variance)
+    position = (posterior[:, 0] - raters.mean) / np.sqrt(raters.variance)
     noise_sum = posterior[:, 2]
-    regressors = np.stack([np.ones(len(n)), place, place**2], axis=1)
+    regressors = np.stack([np.ones(len(n)), position, position**2], axis=1)
     weighted = (regressors.T * n) @ regressors + np.diag(TREND_RIDGE)
     trend = np.linalg.solve(weighted, regressors.T @ noise_sum)
     expected = np.clip(regressors @ trend, *DISAGREEMENT_BOUNDS)
@@ -384,7 +384,7 @@ def _rater_lines(
     status[free & (np.abs(scale) < scale_se)] = STATUSES.index(UNINFORMATIVE)
     status[n < MIN_ANSWERS] = STATUSES.index(FEW_ANSWERS)
     undetermined = bipartite[component] & (sizes[component] > 0) if not same_scale else sizes[component] == 1
-    # Scales that were to be estimated and are held, because the fit did not converge, are not identified either.
+    # Scales that are fixed only because the fit did not converge are not identified either.
     status[undetermined | (is_restricted & (n >= MIN_ANSWERS))] = STATUSES.index(NOT_IDENTIFIED)
     information = scale**2 / raters.noise
     weight = np.where(n > 0, information, 0.0)

@@ -1,4 +1,4 @@
-"""`Rating`: scores of the tasks, lines of the raters, reliability, and what the data do not determine."""
+"""`Rating`: scores of the tasks, lines of the raters, reliability, and notes on what is not determined."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,8 +34,8 @@ NOT_IDENTIFIED = "not identified"
 FEW_ANSWERS = "few answers"
 UNINFORMATIVE = "uninformative"
 REVERSED = "reversed"
-# What the summary says of raters by status, of one and of several.
-OUTSTANDING = {
+# Text of the summary by status of raters, for one and for several.
+STATUS_TEXTS = {
     REVERSED: ("scores in the opposite direction", "score in the opposite direction"),
     UNINFORMATIVE: ("does not distinguish the tasks", "do not distinguish the tasks"),
     NOT_IDENTIFIED: ("has a scale that the scores do not determine", "have scales that the scores do not determine"),
@@ -52,16 +52,16 @@ MAX_NAMED = 3  # raters that a line of the summary names
 class TaskScores:
     """Arrays of the tasks, in the order of the blocks; on the scale of the scores."""
 
-    score: FloatArray  # NaN where the task has no answers
+    score: FloatArray  # NaN for a task without answers
     se: FloatArray
     low: FloatArray
     high: FloatArray
     df: FloatArray
     n_answers: IntArray
-    disagreement: FloatArray  # 1: what the raters' own noise explains
-    component: IntArray  # -1 where the task has no answers
+    disagreement: FloatArray  # 1 if it is as large as the raters' noise explains
+    component: IntArray  # -1 for a task without answers
     mean: FloatArray  # plain mean of the answers
-    panel_score: FloatArray  # on the panel's scale, where gold changed it
+    panel_score: FloatArray  # on the panel's scale, before gold changes it
     panel_variance: FloatArray
     unit_variance: FloatArray  # part of se² due to the panel's unit, which further answers to a task do not reduce
     is_known: BoolArray
@@ -77,7 +77,7 @@ class RaterLines:
     scale: FloatArray
     scale_se: FloatArray  # NaN where the scale is not identified
     noise: FloatArray
-    weight: FloatArray  # information of one answer, that of the best rater being 1
+    weight: FloatArray  # information per answer, relative to the best rater
     n_answers: IntArray
     n_peers: IntArray
     component: IntArray
@@ -103,10 +103,10 @@ class Rating(Shown):
     centre: float  # the score at which biases are stated: the mean of the answers
     n_answers: int
     n_known: int = 0
-    density: float = float("nan")  # mean log density of an answer, each predicted from all others
+    density: float = float("nan")  # mean log density of an answer, predicted from all others, in nats
     tails: float = 1.0
     has_workers: bool = True
-    shows_mean: bool = False  # whether the plain mean is listed beside the score
+    shows_mean: bool = False  # whether the plain mean is listed in addition to the score
     names: dict[str, str] = field(default_factory=dict)  # engine, file
 
     @cached_property
@@ -194,7 +194,7 @@ class Rating(Shown):
 
     @check_arguments
     def predictive(self, task: IntArray, worker: IntArray) -> tuple[FloatArray, FloatArray, float]:
-        """Mean and variance of answers, by codes (-1: unknown), and the degrees of freedom of their tails."""
+        """Return mean and variance of answers by codes (-1: unknown), and the degrees of freedom of Student's t."""
         known_task = (task >= 0) & (self.tasks.n_answers[task] > 0)
         known_worker = (worker >= 0) & (self.raters.n_answers[worker] > 0)
         model = self.reliability
@@ -262,7 +262,7 @@ class Rating(Shown):
                 names = [str(worker) for worker in take(self.worker_ids, codes[:MAX_NAMED]).to_pylist()]
                 more = f" and {len(codes) - MAX_NAMED:,} more" if len(codes) > MAX_NAMED else ""
                 parts.append(
-                    f"{count(len(codes), 'rater')} {OUTSTANDING[name][len(codes) > 1]}: {', '.join(names)}{more}."
+                    f"{count(len(codes), 'rater')} {STATUS_TEXTS[name][len(codes) > 1]}: {', '.join(names)}{more}."
                 )
         return " ".join(parts) or "No rater is unusually biased or noisy."
 

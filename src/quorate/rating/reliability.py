@@ -6,7 +6,7 @@ import numpy as np
 
 from quorate.interrater.intraclass import spearman_brown
 
-TARGETS = (0.8, 0.9)  # reliabilities for which the raters needed are stated
+TARGETS = (0.8, 0.9)  # reliabilities for which the number of raters needed is stated
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,8 @@ class Reliability:
     """Variances in squared units of the score, and the reliability of one rater and of the mean of `k` raters.
 
     Agreement is the intraclass correlation of absolute scores, consistency that of scores whose rater biases are
-    removed; on balanced data they equal ICC(A,k) and ICC(C,k) of McGraw and Wong (1996). They come from moments, which
-    no distribution enters; the variances of the model are listed beside them.
+    removed; on balanced data they equal ICC(A,k) and ICC(C,k) of McGraw and Wong (1996). They are computed from
+    moments, without an assumption on distributions; the variances of the model are listed in addition.
     """
 
     task: float
@@ -28,15 +28,15 @@ class Reliability:
     consistency_one: float | None
 
     def agreement(self, k: float = 1) -> float | None:
-        """ICC(A,k): reliability of the mean of k raters, each with its bias."""
+        """Return ICC(A,k), the reliability of the mean of k raters, with their biases."""
         return spearman_brown(self.agreement_one, k)
 
     def consistency(self, k: float = 1) -> float | None:
-        """ICC(C,k): reliability of the mean of k raters whose biases are removed."""
+        """Return ICC(C,k), the reliability of the mean of k raters whose biases are removed."""
         return spearman_brown(self.consistency_one, k)
 
     def raters_needed(self, target: float) -> int | None:
-        """Raters per task for a reliability of the score, biases removed; None where tasks do not differ."""
+        """Return the raters per task for a reliability of the score, biases removed; None if tasks do not differ."""
         one = self.consistency_one
         if one is None or one <= 0 or not 0 < target < 1:
             return None

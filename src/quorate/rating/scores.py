@@ -1,4 +1,4 @@
-"""Scores laid out in blocks, wherever they lie, standardised; and what is counted of them before the fit."""
+"""Standardised scores in blocks, in memory, on disk or in Spark; and their counts before the fit."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ from quorate.rating.passes import BY_ANSWER, BY_GROUP, BY_RATER, first_of_rater,
 
 @dataclass(frozen=True)
 class ScoreBlocks:
-    """Blocks whose labels are codes of scores, and what the codes mean."""
+    """Blocks whose labels are codes of scores, and the scores of the codes."""
 
     blocks: StoredBlocks
-    raw_values: FloatArray  # the score behind each label
+    raw_values: FloatArray  # the score of each label
     task_ids: Callable[[], pa.Array]  # in the order of the blocks
     worker_ids: pa.Array
-    group: IntArray  # of each rater; without groups each is its own
+    group: IntArray  # of each rater; without groups each rater is a group
     cells: int
     has_workers: bool = True
     has_groups: bool = False
-    name: str | None = None  # of the file, for commands that are proposed
+    name: str | None = None  # of the file, for proposed commands
     options: ReadOptions | None = None
     group_names: pa.Array | None = None
 
     @cached_property
     def value_counts(self) -> FloatArray:
-        """How many answers have each score."""
+        """Number of answers with each score."""
         counts: FloatArray
         (counts,) = self.blocks.sum(count_values, len(self.raw_values))
         return counts
@@ -55,12 +55,12 @@ class ScoreBlocks:
 
     @cached_property
     def values(self) -> FloatArray:
-        """The standardised score behind each label."""
+        """The standardised score of each label."""
         return (self.raw_values - self.middle) / self.unit
 
     @cached_property
     def counts(self) -> "DesignCounts":
-        """What is counted of tasks and raters."""
+        """Counts of tasks and raters."""
         totals, per_rater, moments = self.blocks.sum(count_design, self.cells, len(self.worker_ids), self.values)
         return DesignCounts(int(totals[0]), int(totals[1]), int(totals[2]), per_rater, moments)
 
@@ -90,7 +90,7 @@ class ScoreBlocks:
 
     @cached_property
     def ranges(self) -> tuple[FloatArray, FloatArray]:
-        """The least and the greatest score of each rater."""
+        """The lowest and the highest score of each rater."""
         n_raters = len(self.worker_ids)
         low = np.full(n_raters, np.inf)
         high = np.full(n_raters, -np.inf)
@@ -102,7 +102,7 @@ class ScoreBlocks:
 
 @dataclass(frozen=True)
 class DesignCounts:
-    """Tasks and answers by how many raters they have, and the sums that variance components are solved from."""
+    """Counts of tasks and repeated answers, and the sums for variance components."""
 
     n_tasks: int
     n_compared_tasks: int  # with at least two raters
@@ -112,7 +112,7 @@ class DesignCounts:
 
 
 def count_values(blocks: Iterable[Block], n_values: int) -> Sums:
-    """Count the answers with each score."""
+    """Return the number of answers with each score."""
     counts = np.zeros(n_values)
     for block in blocks:
         counts += np.bincount(block.label[block.answers], minlength=n_values)
@@ -120,7 +120,7 @@ def count_values(blocks: Iterable[Block], n_values: int) -> Sums:
 
 
 def count_design(blocks: Iterable[Block], cells: int, n_raters: int, values: FloatArray) -> Sums:
-    """Count tasks, tasks with two raters and repeats; sum what variance components need (`DesignCounts`)."""
+    """Return the numbers of tasks, tasks with two raters and repeats, and the sums of `DesignCounts`."""
     totals = np.zeros(3)
     per_rater = np.zeros((2, n_raters))
     moments = np.zeros(3)
@@ -145,7 +145,7 @@ def count_design(blocks: Iterable[Block], cells: int, n_raters: int, values: Flo
 
 
 def joined_distinct(block: Block, n_raters: int) -> IntArray:
-    """Join the raters of each task, as `joined_workers`, where one may have answered a task several times."""
+    """Return the roots of `joined_workers` for a block in which a rater may have answered a task several times."""
     task, worker, _ = answers_of(block)
     begins = first_of_rater(task, worker)
     start = np.concatenate([[0], np.cumsum(np.bincount(task[begins], minlength=block.n_tasks))])
@@ -165,7 +165,7 @@ def task_means(block: Block, values: FloatArray) -> FloatArray:
 
 
 def rater_ranges(block: Block, raw_values: FloatArray, n_raters: int) -> tuple[FloatArray, FloatArray]:
-    """Return the least and the greatest score of each rater in a block."""
+    """Return the lowest and the highest score of each rater in a block."""
     low = np.full(n_raters, np.inf)
     high = np.full(n_raters, -np.inf)
     _, worker, y = scored_answers(block, raw_values)
@@ -181,7 +181,7 @@ def component_of_tasks(block: Block, component: IntArray) -> IntArray:
 
 
 def group_codes(group: IntArray | None, n_raters: int) -> tuple[IntArray, bool]:
-    """Return the group of each rater, those without one each in a group of their own; whether there are groups."""
+    """Return the group of each rater, with a group for each rater without one; and whether there are groups."""
     raters = np.arange(n_raters)
     if group is None or (group < 0).all():
         return raters, False
@@ -191,14 +191,14 @@ def group_codes(group: IntArray | None, n_raters: int) -> tuple[IntArray, bool]:
 
 
 def cells_for(has_workers: bool, has_groups: bool) -> int:
-    """How answers of a task are put into cells."""
+    """Return how the answers of a task are put into cells."""
     if not has_workers:
         return BY_ANSWER
     return BY_GROUP if has_groups else BY_RATER
 
 
 def score_blocks(scores: Scores, group: IntArray | None = None) -> ScoreBlocks:
-    """Lay scores in memory out in blocks."""
+    """Return scores in memory as blocks."""
     answers = scores.answers
     codes, has_groups = group_codes(answers.group if group is None else group, answers.n_workers)
     return ScoreBlocks(

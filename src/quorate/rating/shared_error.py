@@ -1,9 +1,9 @@
-"""Raters whose errors are correlated: the test over pairs, and pairs enough to determine the scales.
+"""Raters whose errors are correlated: a test over pairs of raters; and the standard errors of scales from pairs.
 
-What is left of the answers of two raters to one task, e_w e_v, has mean -b_w b_v var(q_t) if their errors are
-independent. How far the pairs lie from it, more than by chance, is the mean square correlation of errors that something
-else than the score makes: a common source, a dialect, a taste. Which of the raters is right cannot be seen in scores
-alone; groups (`group=`) or known scores (`gold=`) decide that.
+The product of the residuals of two raters on one task, e_w e_v, has mean -b_w b_v var(q_t) if their errors are
+independent. The deviation of pairs from it beyond chance is the mean square correlation of errors that have another
+cause than the score, such as a common source, a dialect or a taste. Scores alone do not show which of the raters is
+right; groups (`group=`) or known scores (`gold=`) do.
 """
 
 from collections.abc import Iterable
@@ -18,22 +18,22 @@ from quorate.rating.fit import RatingFit
 from quorate.rating.passes import scored_answers
 from quorate.rating.scores import ScoreBlocks
 
-MAX_RATERS = 1000  # of whom all pairs are formed, those with most answers: three tables of 8 MB
-MAX_SOLVED_RATERS = 500  # whose matrix of information is inverted
+MAX_RATERS = 1000  # raters with most answers, whose pairs are formed: three tables of 8 MB
+MAX_SOLVED_RATERS = 500  # raters of the information matrix that is inverted
 MIN_SHARED_TASKS = 10  # of a pair, to take part in the test
 MIN_PAIRS = 3
 SIGNIFICANT_Z = 3.0  # conventional; independent raters give -3.9 to 1.2
 N_LISTED_PAIRS = 5
-WIDENING = 2.0  # of a variance per further answer and unit of correlation; RATE section 2
+WIDENING = 2.0  # relative increase of a task's variance per further answer and unit of correlation
 MAX_LOG_SCALE_SE = 0.5  # a scale known to less than a factor of e at 95 % is weakly identified
-WEAKNESS = 4.0  # times the variance that the scale would have if the other scales were known
+MIN_VARIANCE_RATIO = 4.0  # of a weak scale: its variance over that with the other scales known
 
 
 @dataclass(frozen=True)
 class SharedError:
     """Test for correlated errors of pairs of raters."""
 
-    size: float | None  # typical correlation of errors; None where too few pairs share enough tasks
+    size: float | None  # typical correlation of errors; None if too few pairs share enough tasks
     z: float | None
     pairs: tuple[tuple[int, int, float], ...] = ()  # rater, rater, correlation: the most correlated first
     correlation: FloatArray | None = None  # of the raters in `raters`, NaN where too few tasks are shared
@@ -42,11 +42,11 @@ class SharedError:
 
     @property
     def is_present(self) -> bool:
-        """Whether errors are correlated more than by chance."""
+        """Whether errors are significantly correlated."""
         return self.z is not None and self.z > SIGNIFICANT_Z
 
     def widening(self, per_task: IntArray) -> FloatArray:
-        """Factor on the variance of each task."""
+        """Return the factor by which the variance of each task increases."""
         if not self.is_present or self.size is None:
             return np.ones(len(per_task))
         return 1 + np.maximum(per_task - 1, 0) * WIDENING * self.size
@@ -63,7 +63,7 @@ class PairTables:
 
 
 def pair_tables(table: ScoreBlocks, fit: RatingFit, means: FloatArray, variances: FloatArray) -> PairTables:
-    """Form all pairs of at most `MAX_RATERS` raters, in one pass."""
+    """Return the tables of all pairs of at most `MAX_RATERS` raters, by one pass."""
     n = fit.design.n_answers
     raters = np.sort(np.lexsort([np.arange(len(n)), -n])[:MAX_RATERS])
     index = np.full(len(n), -1)
@@ -83,7 +83,7 @@ def pair_sums(
     index: IntArray,
     n: int,
 ) -> Sums:
-    """Per pair of raters the shared tasks, Σ e_w e_v and Σ u_w u_v, u = b sqrt(var q) / s; repeats are averaged."""
+    """Return per pair of raters the shared tasks, Σ e_w e_v and Σ u_w u_v, u = b sqrt(var q) / s; repeats averaged."""
     shared = np.zeros((n, n))
     products = np.zeros((n, n))
     expected = np.zeros((n, n))
@@ -108,7 +108,7 @@ def pair_sums(
 
 
 def correlated_errors(pairs: PairTables, group: IntArray, rho: float) -> SharedError:
-    """Test whether pairs of raters of different groups err together more than by chance."""
+    """Return the test whether the errors of raters of different groups are correlated more than by chance."""
     is_pair = np.triu(pairs.shared >= MIN_SHARED_TASKS, 1)
     group = group[pairs.raters]
     is_pair &= group[:, None] != group[None, :]
@@ -128,10 +128,10 @@ def correlated_errors(pairs: PairTables, group: IntArray, rho: float) -> SharedE
 
 
 def log_scale_errors(pairs: PairTables, fit: RatingFit) -> tuple[FloatArray, BoolArray]:
-    """Return standard error of each log scale from the raters' covariances, and whether it is weakly identified.
+    """Return the standard error of each log scale from the raters' covariances, and whether it is weakly identified.
 
     cov(r_w, r_v) = b_w b_v tau²: each pair has information n rho_w rho_v / (1 + rho_w rho_v) about log|b_w| + log|b_v|,
-    rho the reliability of one answer; the matrix of information is a signless Laplacian, singular where the graph is
+    rho the reliability of one answer; the matrix of information is a signless Laplacian, singular if the graph is
     bipartite. Infinite for raters after the first `MAX_RATERS`, who are not marked.
     """
     n_raters = len(fit.design.n_answers)
@@ -151,7 +151,7 @@ def log_scale_errors(pairs: PairTables, fit: RatingFit) -> tuple[FloatArray, Boo
     errors = np.full(n_raters, np.inf)
     errors[pairs.raters] = np.sqrt(np.maximum(variance, 0.0))
     weak = np.zeros(n_raters, bool)
-    weak[pairs.raters] = (variance > MAX_LOG_SCALE_SE**2) & (variance * total > WEAKNESS)
+    weak[pairs.raters] = (variance > MAX_LOG_SCALE_SE**2) & (variance * total > MIN_VARIANCE_RATIO)
     return errors, weak
 
 

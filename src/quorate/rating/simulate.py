@@ -1,4 +1,4 @@
-"""Simulated scores of known truth: raters with bias, scale and noise."""
+"""Simulated scores with known truth: raters with bias, scale and noise."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,11 @@ import pyarrow as pa
 from quorate.arrays import FloatArray, IntArray, Table, from_strings, table_of
 from quorate.errors import OptionError
 
-BIAS_DEVIATION = 0.4  # standard deviations of the true scores, as the simulations of the documentation
+# As in the simulations of the documentation; the unit is the standard deviation of the true scores.
+BIAS_DEVIATION = 0.4
 SCALE_DEVIATION = 0.3
 NOISE_LEVEL = 0.7
-NOISE_SPREAD = 0.4
+NOISE_SPREAD = 0.4  # standard deviation of the log noise
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def score_crowd(
         per_task: answers per task.
         spammers: proportion of raters whose scores do not depend on the task.
         bounds: the ends of a scale of whole numbers, as (1, 5); by default scores are real numbers.
-        activity: how often each rater is drawn, relative to the others.
+        activity: relative probability that each rater answers a task.
         seed: the same seed gives the same scores.
 
     >>> crowd = score_crowd(n_tasks=10, n_workers=6, per_task=3)

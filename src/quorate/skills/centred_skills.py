@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.sampling import sampled, those_who_answered
+from quorate.blocks.sampling import active_workers, sampled
 from quorate.models.response_bias import ResponseBias, class_prior_by_response_bias, response_bias_scores
 from quorate.notes import Note
 from quorate.skills.centred import Centred, centred_skills
@@ -61,7 +61,7 @@ def converged_response_bias(inference: CentredInference) -> ResponseBias:
         sample = sample.only(sample.per_task > 0)
     if sample.n_tasks == 0:
         return bias_of_workers
-    sample, has_answers = those_who_answered(sample)
+    sample, has_answers = active_workers(sample)
     at_prior = _at_prior(inference, has_answers)
     prior = bias_of_workers.prior
     spread = bias_of_workers.spread
@@ -103,7 +103,7 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
     entries = max(sample.n_workers * sample.n_classes, sample.n_tasks) * sample.n_classes
     if sample.n_tasks == 0 or entries > MAX_ENTRIES:  # with so many classes, G is close to one for any prior
         return 1.0, 1.0
-    sample, has_answers = those_who_answered(sample)
+    sample, has_answers = active_workers(sample)
     at_prior = _at_prior(inference, has_answers)
 
     def at(exponent: float) -> tuple[float, float]:

@@ -28,7 +28,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.block import Block
-from quorate.blocks.kernels import answer_pulls, peer_matrix, peer_products, peer_table, turned_sums
+from quorate.blocks.kernels import answer_pulls, peer_matrix, peer_products, peer_table, signed_sums
 from quorate.blocks.memory import memory_blocks
 from quorate.progress import tracked
 from quorate.skills.conjugate_gradients import block_cg
@@ -157,7 +157,7 @@ class ScoreContributions:
             signs -= 1
             n_here = max(min(stop, self.block.n_tasks) - start, 0)
             if n_here:
-                turned_sums(self.block.span(start, start + n_here), self.psi, signs[:n_here], b)
+                signed_sums(self.block.span(start, start + n_here), self.psi, signs[:n_here], b)
             of_known = known[max(start - self.block.n_tasks, 0) : max(stop - self.block.n_tasks, 0)]
             b[of_known] += self.known[of_known, None] * signs[n_here:]
         return b
