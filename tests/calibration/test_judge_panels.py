@@ -6,7 +6,7 @@ import pytest
 import quorate
 from quorate import simulate
 from quorate.blocks.memory import blocks_of
-from quorate.interrater.alpha import krippendorff_alpha
+from quorate.interrater.nominal_alpha import nominal_alpha
 from quorate.io.model_names import is_model_name, is_panel, model_names, repeated_calls
 
 MODELS = [
@@ -97,12 +97,12 @@ def test_calls_of_one_model_are_one_group() -> None:
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_alpha_is_that_of_the_agreement_command(n_classes: int) -> None:
     answers = simulate.crowd(60, 7, 3, n_classes=n_classes, seed=2).answers
-    assert krippendorff_alpha(blocks_of(answers)) == pytest.approx(
+    assert nominal_alpha(blocks_of(answers)) == pytest.approx(
         quorate.agreement(answers).overall["krippendorff_alpha"].value, abs=1e-12
     )
 
 
 def test_alpha_of_one_class_is_zero() -> None:
     answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x"]}, classes=["x", "y"])
-    assert krippendorff_alpha(blocks_of(answers)) == 0.0
-    assert np.isfinite(krippendorff_alpha(blocks_of(answers)))
+    assert nominal_alpha(blocks_of(answers)) == 0.0
+    assert np.isfinite(nominal_alpha(blocks_of(answers)))

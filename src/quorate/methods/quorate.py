@@ -441,9 +441,9 @@ def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[C
     n_models = 0 if is_model is None else int(is_model.sum())
     alpha: float | None = None
     if m > 1:
-        from quorate.interrater.alpha import krippendorff_alpha
+        from quorate.interrater.nominal_alpha import nominal_alpha
 
-        alpha = krippendorff_alpha(blocks)
+        alpha = nominal_alpha(blocks)
     if dependence == INDEPENDENT:
         return no_calibration(m), alpha, n_models
     people = calibration_law(PEOPLE, m)

@@ -7,13 +7,13 @@ from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import coincidences
 
 
-def krippendorff_alpha(blocks: Blocks) -> float:
+def nominal_alpha(blocks: Blocks) -> float:
     """Return Krippendorff's alpha (nominal) of all answers; 0 if it is not defined.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
     >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
-    >>> krippendorff_alpha(blocks_of(answers))
+    >>> nominal_alpha(blocks_of(answers))
     1.0
     """
     _, disagreement, label_counts = blocks.sum(coincidences, blocks.n_classes)
