@@ -29,23 +29,23 @@ from quorate.notes import EXPERT_FILE, change_of, new_file, shell_command, witho
 from quorate.result import Result, count
 from quorate.voting.vote import SURE
 
-ASSIGNMENTS_FILE = "next.csv"  # what printed commands call the file of further answers, if there is none yet
-NAMED = 5  # workers or tasks that a step names; the commands list all
+ASSIGNMENTS_FILE = "next.csv"  # name of the file of assignments in printed commands, if there is none yet
+NAMED = 5  # number of workers or tasks that a step names; the commands list all
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do: why, the workers or tasks, the effect, and the commands."""
+    """One recommended action: why, the workers or tasks, the effect, and the commands."""
 
     title: str
     why: str
     named: tuple[tuple[str, str], ...] = ()  # a worker or task, and what to do about it
     effect: str = ""
     commands: tuple[str, ...] = ()
-    figures: tuple[str, ...] = ()  # the statistics behind it
+    figures: tuple[str, ...] = ()  # the statistics
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the object for this step that `quorate advise --json` prints."""
         return {
             "title": self.title,
             "why": self.why,
@@ -68,11 +68,11 @@ TITLES = {
 class NextSteps(Shown):
     """What to do next with a crowd, and the share of wrong labels before and after."""
 
-    result: Result  # whose confidence counts
+    result: Result  # with the confidence of the labels
     diagnosis: Diagnosis
-    confident: float
-    file: str  # as commands name the answers, with the options of reading them
-    texts: TaskTexts | None = None  # of the tasks, where a column is shown
+    confident: float  # the confidence from which a label counts as reliable
+    file: str  # the answers as printed commands name them, with the options of reading them
+    texts: TaskTexts | None = None  # of the tasks; None unless a column is shown
 
     @cached_property
     def prospect(self) -> Prospect:
@@ -127,7 +127,7 @@ class NextSteps(Shown):
         return (*self._workers(), *self._more_answers(), *self._expert())
 
     def summary(self) -> str:
-        """List the steps, each with its effect and command."""
+        """Return the steps as text, each with its effect and command."""
         lines = [self.line()]
         for number, step in enumerate(self.all(), 1):
             lines.append(f"{number}. {step.title}. {step.why}")
@@ -273,7 +273,7 @@ class NextSteps(Shown):
         return f"The share of wrong labels goes from {now} to about {then}."
 
     def _change(self, after: float) -> tuple[str, str]:
-        """Write the share of wrong labels now and after a step, with as many digits as it takes to distinguish them."""
+        """Return the share of wrong labels now and after a step as texts, with enough digits to distinguish them."""
         now, _, then = change_of(mean_error(self.now), after).partition(" to ")
         return now, then
 
@@ -292,11 +292,11 @@ def steps_of(
     """Return the next steps for a result.
 
     Args:
-        result: an aggregation. Where its method has no posterior, the default method is run.
+        result: an aggregation. If its method has no posterior, the default method is run.
         diagnosis: of the same answers.
         confident: the confidence from which a label counts as reliable.
         file: the answers as commands name them; see `quorate.io.proposals.typed`.
-        texts: of the tasks, shown beside their ids.
+        texts: of the tasks, shown next to their ids.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7])
@@ -310,7 +310,7 @@ def steps_of(
 
 
 def _id(value: object, what: str) -> str:
-    """Write an id; a number, which does not show what it is of, with the noun.
+    """Return an id as text; an id that is a number is preceded by the noun.
 
     >>> _id("review-7", "task"), _id(7, "task"), _id("7", "worker")
     ('review-7', 'task 7', 'worker 7')
@@ -335,7 +335,7 @@ def next_steps(
         source: what `quorate.read` returned, or anything that it reads.
         gold: known labels of some tasks, as in `quorate.aggregate`.
         confident: the confidence from which a label counts as reliable.
-        show: a column of the answers, such as the text, that is shown beside each task.
+        show: a column of the answers, such as the text, that is shown next to each task.
         reading: options of `quorate.read`.
 
     >>> import quorate
