@@ -1,4 +1,4 @@
-"""A ranking -> one HTML page: the result in one sentence, items, judges, pairs, what is undetermined, next pairs."""
+"""The HTML page of a ranking: the result in one sentence, items, judges, pairs, undetermined parts, next pairs."""
 
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ def write_ranking_page(ranking: Ranking, path: str | Path, title: str | None = N
 
 
 def ranking_page(ranking: Ranking, title: str | None = None) -> str:
-    """Return the page."""
+    """Return the page of a ranking as HTML."""
     name = title or (Path(ranking.source).name if ranking.source else "The comparisons")
     comparisons = ranking.comparisons
     drawings = {"items": to_svg(item_chart(ranking), "strength of each item with its interval")}
