@@ -1,4 +1,4 @@
-"""`quorate rank`: pairwise comparisons -> strengths of items, ranks with intervals, judges."""
+"""`quorate rank`: strengths and ranks of items with intervals, and skills of judges, from pairwise comparisons."""
 
 import os
 import sys
@@ -157,7 +157,7 @@ def _rank_options(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """How comparisons are read and ranked; see `quorate.rank`."""
+    """Declare the options of reading and ranking comparisons; see `quorate.rank`."""
 
 
 def _run(**parameters: Any) -> None:
@@ -273,14 +273,14 @@ def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:
 
 
 def _two_items(text: str, ranking: "Ranking") -> tuple[str, str]:
-    """Part X,Y; a comma may be in a name."""
+    """Return the two items of a text X,Y; the names may contain commas."""
     from quorate.errors import OptionError, listing
 
     items = set(ranking.comparisons.items)
     parts = text.split(",")
-    for place in range(1, len(parts)):
-        x = ",".join(parts[:place]).strip()
-        y = ",".join(parts[place:]).strip()
+    for n_parts in range(1, len(parts)):
+        x = ",".join(parts[:n_parts]).strip()
+        y = ",".join(parts[n_parts:]).strip()
         if x in items and y in items:
             return x, y
     known = listing(ranking.comparisons.items)
@@ -310,7 +310,7 @@ def _group_lines(ranking: "Ranking") -> list[str]:
 
 
 class RankCommand(Command):
-    """Takes the options of `_rank_options`, and those of engines."""
+    """The command with the options of `_rank_options`, and those of engines."""
 
     shared = (_rank_options, engine_options)
     left_out = frozenset({"order"})

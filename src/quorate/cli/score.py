@@ -1,4 +1,4 @@
-"""`quorate score`: labels against the truth."""
+"""`quorate score`: compare labels with true labels."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -77,7 +77,7 @@ def score(
 
 
 def _score_errors(labels: str, truth: str, task: str, label: str, scores: bool | None) -> "ScoreErrors | None":
-    """Compare scores with known scores; None where the file holds labels."""
+    """Return the errors of scores compared with known scores; None if the file has labels."""
     from quorate.io.exports.detect import fields_of
     from quorate.io.open_file import hold
     from quorate.io.options import ReadOptions

@@ -78,7 +78,7 @@ def simulate(
 
 
 def _print_written(paths: tuple[str | None, ...], command: str, options: str) -> None:
-    """Print one line that names the files and the next command; on standard error where that is not for tables."""
+    """Print one line with the files and the next command; on standard error if a table goes to standard output."""
     from quorate.cli.terminal import print_lines, written_line
     from quorate.notes import shell_command
 

@@ -32,7 +32,7 @@ SYMBOL_GAP = 6  # pixels between a symbol of the legend and its text
 PADDING = 5  # pixels around a drawing
 LINE_HEIGHT = 17  # pixels
 LABEL_LIMIT = 180  # pixels: longer names are cut, and longer numbers are written with an exponent
-TICK_DISTANCE = {"x": 55, "y": 40}  # pixels between ticks, about
+TICK_DISTANCE = {"x": 55, "y": 40}  # approximate pixels between ticks
 # Widths of characters in thousandths of the font size.
 WIDTHS = {
     191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[]\\ft", 333: "()-`r", 334: "{}", 355: '"', 389: "*", 469: "^",
@@ -322,11 +322,11 @@ class _Axis:
         return _tag("line", x1=start, x2=stop, y1=position, y2=position)
 
     def drawn(self, scale: _Scale, edge: float) -> Iterator[str]:
-        """Draw the axis at its edge, with ticks, labels and title.
+        """Yield the axis with ticks, labels and title.
 
         Args:
             scale: of the axis.
-            edge: where it lies: x of the axis y, y of the axis x.
+            edge: position of the axis in pixels: x for the y axis, y for the x axis.
         """
         if not self.is_shown:
             return
@@ -354,8 +354,8 @@ class _Axis:
             yield self._drawn_title(scale, edge)
 
     def _apart(self, labels: Sequence[tuple[float, str]], length: float) -> Iterator[tuple[float, str]]:
-        """Yield the labels that do not overlap the one before; those of x end within the drawing."""
-        last = -math.inf  # the end of the label before
+        """Yield the labels that do not overlap the previous one; labels of x are moved to end within the drawing."""
+        last = -math.inf  # the end of the previous label
         for position, text in labels:
             if self.channel == "y":
                 if length - position - self._size / 2 >= last:
