@@ -7,7 +7,8 @@ people  dependence (scale, typical value, its worth) and people's law (spread, f
         without gold over the 26 public sets
 power   the power of the scaling of prior matrices by skill, 0, 1/2 or 1: for each the same grid, and error and log-loss
         with gold
-judges  the four numbers of the judges' law, by maximum likelihood of the truth of 47 panels; repositories weigh alike
+judges  the four numbers of the judges' law, by maximum likelihood of the truth of 47 panels; equal weights of
+        repositories
 
 "Left out" figures are those of each group of related sets (or repository) with constants chosen without it.
 """

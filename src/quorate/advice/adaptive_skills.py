@@ -31,7 +31,7 @@ from quorate.models.one_coin import fit_one_coin_em, one_coin_log_likelihood
 from quorate.statistics import critical_value
 from quorate.voting.vote import accuracy, skill_of, tally, weight
 
-START = 0.5  # skill of all workers at the start of EM
+START_SKILL = 0.5  # skill of all workers at the start of EM
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def fit_one_coin_skills(
     m = answers.n_classes
     is_compared = (answers.per_task > 1) | _is_known(answers, known)
     compared = answers if is_compared.all() else answers.where(is_compared[answers.task])
-    start_accuracy = np.full(answers.n_workers, float(accuracy(np.array(START), m)))
+    start_accuracy = np.full(answers.n_workers, float(accuracy(np.array(START_SKILL), m)))
     determined = verdict.determined[: answers.n_workers]
     fit = fit_one_coin_em(
         blocks_of(compared, known),
@@ -216,7 +216,7 @@ def check_classes(answers: Answers) -> None:
 
 
 # With more answers only the first start is used: loosely tied groups are rare there, and it saves half of the time.
-MOST_ANSWERS = 200_000
+MAX_TWO_START_ANSWERS = 200_000
 
 
 def fit_either_way(
@@ -238,7 +238,7 @@ def fit_either_way(
     True
     """
     first = fit_one_coin_skills(answers, known, verdict, **options)
-    if answers.n_answers > MOST_ANSWERS:
+    if answers.n_answers > MAX_TWO_START_ANSWERS:
         return first
     start = _signed_start(crowd, answers.n_workers, verdict)
     if np.all(start >= 1 / answers.n_classes):
@@ -255,7 +255,7 @@ def _signed_start(crowd: Answers, n_workers: int, verdict: Identifiability) -> F
     for gold in range(n_workers, crowd.n_workers):  # known labels are right: their component takes this sign
         if skills[gold] < 0:
             skills = np.where(verdict.component == verdict.component[gold], -skills, skills)
-    return accuracy(np.where(skills[:n_workers] < 0, -START / (m - 1), START), m)
+    return accuracy(np.where(skills[:n_workers] < 0, -START_SKILL / (m - 1), START_SKILL), m)
 
 
 HALVINGS = 30  # bisection steps of an interval of length 1: the error is then 1e-9

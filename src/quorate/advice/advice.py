@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from quorate.advice.prospect import Prospect
 
 INFORMATION = "most useful"
-MOST_NAMED = 8  # workers whose number of assignments the summary states
+MAX_NAMED = 8  # workers whose number of assignments the summary states
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,13 +230,13 @@ class Advice(Shown):
             n_tasks = len(np.unique(self.task))
             workers, n_answers = np.unique(self.worker, return_counts=True)
             order = np.lexsort([workers, -n_answers])
-            names = [str(self.worker_pool.names[int(workers[k])].as_py()) for k in order[:MOST_NAMED]]
+            names = [str(self.worker_pool.names[int(workers[k])].as_py()) for k in order[:MAX_NAMED]]
             is_number = any(name.isdigit() for name in names)  # an id that is a number could be read as a count
             loads = [
                 f"{'worker ' if is_number else ''}{name}: {n_answers[k]}"
-                for name, k in zip(names, order[:MOST_NAMED], strict=True)
+                for name, k in zip(names, order[:MAX_NAMED], strict=True)
             ]
-            more = f" and {len(workers) - MOST_NAMED:,} more" if len(workers) > MOST_NAMED else ""
+            more = f" and {len(workers) - MAX_NAMED:,} more" if len(workers) > MAX_NAMED else ""
             lines.append(
                 f"{count(self.n_assignments, 'assignment')}: {count(n_tasks, 'task')}, {len(workers):,} of "
                 f"{n_available} ({visible(', '.join(loads))}{more})."

@@ -42,12 +42,12 @@ from quorate.voting.vote import accuracy as accuracy_of
 from quorate.voting.vote import skill_of
 
 # Limits of the accuracies at which EM starts: it cannot leave 0 or 1.
-LEAST_SHARE = 0.01
-MOST_SHARE = 0.99
+MIN_START_ACCURACY = 0.01
+MAX_START_ACCURACY = 0.99
 # Mean change of the accuracies below which EM stops in a large crowd: a hundredth of the standard error of an accuracy
 # of 0.75 from 2,000 answers.
 LARGE_CROWD_TOLERANCE = 1e-4
-LEAST_DOUBT = 1e-6  # weight of a uniform posterior in the mixture: one more answer always has some information
+UNIFORM_WEIGHT = 1e-6  # weight of a uniform posterior in the mixture: one more answer always has some information
 USUAL_TARGET = 0.05  # share of wrong labels that the summary refers to if no target is given; conventional
 
 
@@ -251,7 +251,7 @@ def _large_crowd_options(result: Result) -> dict[str, Any]:
     if result.answers.n_answers <= MAX_TESTED_ANSWERS:
         return {}
     right = np.nan_to_num(accuracy_of(result.skills, result.answers.n_classes), nan=typical_accuracy(result))
-    return {"start": np.clip(right, LEAST_SHARE, MOST_SHARE), "tolerance": LARGE_CROWD_TOLERANCE}
+    return {"start": np.clip(right, MIN_START_ACCURACY, MAX_START_ACCURACY), "tolerance": LARGE_CROWD_TOLERANCE}
 
 
 def _not_to_be_asked(result: Result) -> BoolArray:
@@ -300,38 +300,38 @@ def advise_from(
     accuracy = all_workers.accuracy
     weak = result.skill_estimates.weak
     most = worker_pool.most_answers(budget)
-    mended = repair_component(
+    repaired = repair_component(
         answers, with_gold(answers, known), verdict, worker_pool, accuracy, posterior, most, width, weak, groups
     )
     if worker_pool.priced:
-        mended = mended.only(affordable(worker_pool.cost[mended.worker], budget))
+        repaired = repaired.only(affordable(worker_pool.cost[repaired.worker], budget))
     target = USUAL_TARGET if target_error is None else target_error
     typical = _typical_accuracy(accuracy, _likely_shares(accuracy, worker_pool, most), answers.n_classes)
     needs = need(posterior, typical, target, answered=answers.per_task, dependence=dependence)
     open_tasks = np.ones(answers.n_tasks, dtype=bool) if known is None else known < 0
-    money_left = budget - float(worker_pool.cost[mended.worker].sum())
+    money_left = budget - float(worker_pool.cost[repaired.worker].sum())
     limit = worker_pool.most_answers(money_left)
     if target_error is not None:
         open_tasks &= ~needs.is_enough
         limit = int(min(limit, np.ceil(needs.for_all / np.average(worker_pool.gives, weights=worker_pool.available))))
-    n_answers_per_task = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
+    n_answers_per_task = answers.per_task + np.bincount(repaired.task, minlength=answers.n_tasks)
     tasks, workers = seen_tasks(answers)
-    done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
-    doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
+    done = np.concatenate([tasks, repaired.task]), np.concatenate([workers, repaired.worker])
+    doubted = (1 - UNIFORM_WEIGHT) * posterior + UNIFORM_WEIGHT / answers.n_classes
 
     def plan_of(n_answers: int) -> AssignmentPlan:
         return plan_with_room(
-            worker_pool.after(mended.worker),
+            worker_pool.after(repaired.worker),
             n_answers,
             lambda pool: plan(done, doubted, accuracy, pool, n_answers, open_tasks, n_answers_per_task, dependence),
         )
 
     chosen = plan_within(plan_of, limit, worker_pool.cost, money_left) if worker_pool.priced else plan_of(limit)
-    if limit and len(chosen) == 0 and len(mended.task) == 0:
+    if limit and len(chosen) == 0 and len(repaired.task) == 0:
         _refuse_if_nobody_is_left(done, worker_pool, open_tasks)
     stops = target_error is not None and needs.reached
     notes = [
-        *_repair_notes(int((~determined).sum()), n, mended),
+        *_repair_notes(int((~determined).sum()), n, repaired),
         *_budget_notes(worker_pool, most, limit, len(chosen), needs, target_error, stops),
         *(
             []
@@ -346,10 +346,10 @@ def advise_from(
         answers,
         budget,
         worker_pool,
-        np.concatenate([mended.task, chosen.task]),
-        np.concatenate([mended.worker, chosen.worker]),
-        mended.reason,
-        np.concatenate([np.full(len(mended.task), np.nan), chosen.gain]),
+        np.concatenate([repaired.task, chosen.task]),
+        np.concatenate([repaired.worker, chosen.worker]),
+        repaired.reason,
+        np.concatenate([np.full(len(repaired.task), np.nan), chosen.gain]),
         posterior,
         skill_of(accuracy, answers.n_classes),
         needs,
@@ -465,7 +465,7 @@ def _refuse_if_nobody_is_left(
         )
 
 
-def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) -> list[str]:
+def _repair_notes(n_undetermined: int, n_workers: int, repaired: ComponentRepair) -> list[str]:
     """Return notes on the workers who cannot be rated, and on the answers that make them comparable."""
     notes = []
     if n_undetermined:
@@ -474,21 +474,21 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
             f"{n_undetermined:,} of {n_workers:,} workers {verb} too few shared tasks for a rating; the plan treats "
             "them as average."
         )
-    if not mended.possible:
+    if not repaired.possible:
         notes.append(
             "More answers from the available workers cannot make them comparable. Add a third worker (--available), or "
             "known labels (--gold)."
         )
-    n_sign = len(mended.task) - mended.n_repair
-    if mended.n_repair:
-        makes = "makes" if mended.n_repair == 1 else "make"
-        notes.append(f"{count(mended.n_repair, 'answer')} {makes} everyone comparable.")
+    n_sign = len(repaired.task) - repaired.n_repair
+    if repaired.n_repair:
+        makes = "makes" if repaired.n_repair == 1 else "make"
+        notes.append(f"{count(repaired.n_repair, 'answer')} {makes} everyone comparable.")
     if n_sign:
         makes = "makes" if n_sign == 1 else "make"
         notes.append(f"{count(n_sign, 'answer')} on shared tasks {makes} groups with few shared tasks comparable.")
-    if mended.n_left_out:
-        verb = "is" if mended.n_left_out == 1 else "are"
-        notes.append(f"At least {count(mended.n_left_out, 'more answer')} {verb} needed for reliable comparisons.")
+    if repaired.n_left_out:
+        verb = "is" if repaired.n_left_out == 1 else "are"
+        notes.append(f"At least {count(repaired.n_left_out, 'more answer')} {verb} needed for reliable comparisons.")
     return notes
 
 

@@ -8,10 +8,10 @@ from quorate.advice.stopping import share_of_next
 from quorate.arrays import FloatArray, IntArray, runs
 from quorate.voting.vote import accuracy
 
-ALL_DRAWS = 100_000  # draws over all tasks with assignments: their mean error is then within a tenth of a point
+TOTAL_DRAWS = 100_000  # draws over all tasks with assignments: their mean error is then within a tenth of a point
 # Limits of the number of draws per task.
-FEWEST = 8
-MOST = 200
+MIN_DRAWS = 8
+MAX_DRAWS = 200
 
 
 def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> FloatArray:
@@ -37,7 +37,7 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
     rng = np.random.default_rng(seed)
     n_classes = advice.posterior.shape[1]
     tasks, place = np.unique(advice.task, return_inverse=True)
-    draws = int(np.clip(ALL_DRAWS // len(tasks), FEWEST, MOST))
+    draws = int(np.clip(TOTAL_DRAWS // len(tasks), MIN_DRAWS, MAX_DRAWS))
     true = _draw(advice.posterior, tasks, rng.random((len(tasks), draws)))
     right = np.clip(accuracy(advice.skills, n_classes), 1e-6, 1 - 1e-6)
     answered = advice.answers.per_task[tasks].copy()

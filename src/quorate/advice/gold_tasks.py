@@ -35,7 +35,7 @@ from quorate.voting.vote import changed_vote
 # Share of the tasks that is drawn at random: ten of thirty tasks show an error of 20% to within 25 points.
 RANDOM_SHARE = 1 / 3
 POOL_FACTOR = 20  # candidates per task to choose, the least certain ones, so that the choice can be diverse
-RANDOM = "random check"  # how the reason of a task that was drawn at random begins
+RANDOM_REASON = "random check"  # how the reason of a task that was drawn at random begins
 # Mean over 25 public datasets, with none and with 30 labels: `python -m experiments.advice.expert_labels`.
 MEASURED_EFFECT = (
     "On 25 public datasets, labels of 30 tasks chosen like this lowered the share of wrong labels from 17% to 14%."
@@ -64,7 +64,7 @@ class GoldAdvice(Shown):
     @property
     def drawn(self) -> BoolArray:
         """Whether each task was drawn at random."""
-        return np.array([reason.startswith(RANDOM) for reason in self.reasons], dtype=bool)
+        return np.array([reason.startswith(RANDOM_REASON) for reason in self.reasons], dtype=bool)
 
     @cached_property
     def sheet(self) -> Table:
@@ -357,7 +357,7 @@ def gold_tasks(
     else:
         n_drawn = round(n * RANDOM_SHARE)
     confidence = _chosen_probability(result)
-    chosen, why = _least_sure(result, confidence, np.flatnonzero(open_tasks), n - n_drawn)
+    chosen, why = _least_certain(result, confidence, np.flatnonzero(open_tasks), n - n_drawn)
     open_tasks[chosen] = False
     sampled_tasks, probability, reasons = _draw(
         confidence, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed)
@@ -377,7 +377,7 @@ def gold_tasks(
     )
 
 
-def _least_sure(result: Result, confidence: FloatArray, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
+def _least_certain(result: Result, confidence: FloatArray, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
     """Return n tasks with reasons: the least certain, with preference for tasks that differ from those chosen."""
     if n == 0:
         return np.zeros(0, np.int64), []
@@ -414,7 +414,7 @@ def _chosen_probability(result: Result) -> FloatArray:
 
 
 def _why(result: Result, task: int, more: str) -> str:
-    """Write the two most probable classes of a task with their probabilities."""
+    """Return the two most probable classes of a task with their probabilities, as text."""
     classes = result.answers.classes
     posterior = result.vote.posterior[task]
     best = np.argsort(-posterior, kind="stable")[:2]
@@ -477,7 +477,7 @@ def _draw(
     reasons = []
     for low, high, n_tasks in zip(in_order[first], in_order[first + size - 1], size.tolist(), strict=True):
         between = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
-        reasons.append(f"{RANDOM} (1 of {count(n_tasks, 'task')} with {between} confidence)")
+        reasons.append(f"{RANDOM_REASON} (1 of {count(n_tasks, 'task')} with {between} confidence)")
     # Only tasks of the same confidence as a drawn one are sorted by the random numbers.
     drawn = in_order[drawn_rank]
     values = np.unique(drawn)

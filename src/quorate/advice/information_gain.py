@@ -14,8 +14,8 @@ from quorate.advice.stopping import share_of_next
 from quorate.arrays import BoolArray, FloatArray, IntArray, sortable, starts_of
 from quorate.voting.vote import skill_of, weight
 
-LEAST_GAIN = 1e-9  # nats: answers with less information are not planned
-SAMPLE = 64  # number of tasks on which workers of different cost are compared
+MIN_GAIN = 1e-9  # nats: answers with less information are not planned
+N_SAMPLE_TASKS = 64  # number of tasks on which workers of different cost are compared
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,13 @@ def plan(
     once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * worker_pool.gives[ranked[0]]
     before = entropy(posterior)
     left = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
-    asked = _Asked(done, len(posterior), worker_pool)
+    asked = _Assignments(done, len(posterior), worker_pool)
     taken = np.bincount(done[0], worker_pool.available[done[1]], len(posterior)).astype(np.int64)
     per_task = int(worker_pool.available.sum()) - taken
     n_asked: IntArray = np.zeros(len(posterior), np.int64)
     while asked.n < budget:
-        wanted = _worth_most(
-            _Falling(once, left, n_answered, dependence), n_asked, per_task - n_asked, budget - asked.n
+        wanted = _most_informative(
+            _AnswerInformation(once, left, n_answered, dependence), n_asked, per_task - n_asked, budget - asked.n
         )
         if len(wanted) == 0:
             break
@@ -158,7 +158,7 @@ def _ranked(posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableW
     if (worker_pool.priced or not (worker_pool.gives == 1).all()) and len(posterior):
         # The gain per cost depends on the task: it is averaged over tasks of all entropies, most of them high.
         order = np.argsort(-entropy(posterior), kind="stable")
-        sample = posterior[order[np.unique(np.geomspace(1, len(order), SAMPLE).astype(np.int64)) - 1]]
+        sample = posterior[order[np.unique(np.geomspace(1, len(order), N_SAMPLE_TASKS).astype(np.int64)) - 1]]
         value = (
             expected_gain(sample[None], accuracy[free, None]).mean(axis=1)
             * worker_pool.gives[free]
@@ -168,7 +168,7 @@ def _ranked(posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableW
 
 
 @dataclass(frozen=True)
-class _Falling:
+class _AnswerInformation:
     """Information of the next answers to each task, which decreases with their number."""
 
     once: FloatArray  # information of the first further answer, in nats
@@ -176,7 +176,7 @@ class _Falling:
     answered: IntArray  # number of answers that each task has
     dependence: float
 
-    def log_worth(self, tasks: IntArray, number: IntArray) -> FloatArray:
+    def log_information(self, tasks: IntArray, number: IntArray) -> FloatArray:
         """Return the log of the information of an answer to each task after ``number`` further answers."""
         fresh, later = (share_of_next(self.answered[tasks] + n, self.dependence) for n in (0, number))
         with np.errstate(divide="ignore"):
@@ -186,14 +186,14 @@ class _Falling:
         return falling
 
 
-def _worth_most(worth: _Falling, n_asked: IntArray, room: IntArray, n: int) -> IntArray:
+def _most_informative(worth: _AnswerInformation, n_asked: IntArray, room: IntArray, n: int) -> IntArray:
     """Return the tasks of the n answers with most information, the best first; a task may occur several times."""
-    tasks = np.flatnonzero((worth.once > LEAST_GAIN) & (room > 0))
+    tasks = np.flatnonzero((worth.once > MIN_GAIN) & (room > 0))
     turn = 0
-    level = np.log(LEAST_GAIN)
+    level = np.log(MIN_GAIN)
     rounds: list[tuple[IntArray, FloatArray]] = []
     while len(tasks):
-        value = worth.log_worth(tasks, n_asked[tasks] + turn)
+        value = worth.log_information(tasks, n_asked[tasks] + turn)
         kept = value > level
         rounds.append((tasks[kept], value[kept]))
         values = np.concatenate([round_values for _, round_values in rounds])
@@ -209,7 +209,7 @@ def _worth_most(worth: _Falling, n_asked: IntArray, room: IntArray, n: int) -> I
     return chosen
 
 
-class _Asked:
+class _Assignments:
     """The assignments so far. `take` changes the object."""
 
     def __init__(self, done: tuple[IntArray, IntArray], n_tasks: int, worker_pool: AvailableWorkers) -> None:

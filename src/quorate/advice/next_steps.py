@@ -30,7 +30,7 @@ from quorate.result import Result, count
 from quorate.voting.vote import SURE
 
 ASSIGNMENTS_FILE = "next.csv"  # name of the file of assignments in printed commands, if there is none yet
-NAMED = 5  # number of workers or tasks that a step names; the commands list all
+MAX_NAMED = 5  # number of workers or tasks that a step names; the commands list all
 
 
 @dataclass(frozen=True)
@@ -183,11 +183,11 @@ class NextSteps(Shown):
                 TITLES[action].format(count(len(codes), "judge" if action == CHECK_PROMPT else "worker")),
                 f"{'This one gave' if len(codes) == 1 else 'They gave'} {n_answers:,} of {answers.n_answers:,} answers "
                 f"({n_answers / answers.n_answers:.0%}).",
-                tuple((named(answers.worker_names, finding.workers), finding.line) for finding in findings[:NAMED])
+                tuple((named(answers.worker_names, finding.workers), finding.line) for finding in findings[:MAX_NAMED])
                 + _more(len(findings)),
                 effect,
                 (shell_command("diagnose", self.file),),
-                tuple(finding.figures for finding in findings[:NAMED] if finding.figures),
+                tuple(finding.figures for finding in findings[:MAX_NAMED] if finding.figures),
             )
 
     def _more_answers(self) -> Iterator[Step]:
@@ -208,9 +208,9 @@ class NextSteps(Shown):
         plan = prospect.plan
         n_tasks = len(np.unique(plan.task))
         n_workers = len(np.unique(plan.worker))
-        rows = plan.assignments.arrow.slice(0, NAMED).to_pylist()
+        rows = plan.assignments.arrow.slice(0, MAX_NAMED).to_pylist()
         why = f"{count(n_tasks, 'task')}, {count(n_workers, 'worker')}, most useful first."
-        tasks = plan.task[:NAMED]
+        tasks = plan.task[:MAX_NAMED]
         if prospect.sample is not None:
             tasks = np.flatnonzero(prospect.sample.is_chosen)[tasks]
         shown = tuple(
@@ -244,10 +244,10 @@ class NextSteps(Shown):
             check = "All are drawn at random, to estimate shares of all tasks."
         elif n_random:
             check = f"{n - n_random} are the least certain, and {n_random} are drawn at random to check the rest."
-        rows = chosen.tasks.arrow.slice(0, NAMED).to_pylist()
+        rows = chosen.tasks.arrow.slice(0, MAX_NAMED).to_pylist()
         names = [
             f"{plain(row['task'])}{self._text(task)}"
-            for row, task in zip(rows, chosen.task[:NAMED].tolist(), strict=True)
+            for row, task in zip(rows, chosen.task[:MAX_NAMED].tolist(), strict=True)
         ]
         effect = self._effect(alone)
         labels = new_file(EXPERT_FILE)
@@ -279,7 +279,7 @@ class NextSteps(Shown):
 
 
 def _more(n: int) -> tuple[tuple[str, str], ...]:
-    return ((f"and {n - NAMED:,} more", ""),) if n > NAMED else ()
+    return ((f"and {n - MAX_NAMED:,} more", ""),) if n > MAX_NAMED else ()
 
 
 def steps_of(

@@ -15,7 +15,7 @@ from quorate.result import Result, result_of_sample
 from quorate.voting.vote import SURE
 
 MIN_SAVED = 0.02  # smallest share of the wrong labels that a recommended plan corrects; a judgement
-LEAST_ERROR = 1e-12  # smallest divisor
+MIN_ERROR = 1e-12  # smallest divisor
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def prospect(result: Result, confident: float = SURE) -> Prospect:
         after = mean_error(planned_after) if is_stated else None
         return Prospect(plan, planned_after, now, after, shares_mistakes=shares_mistakes)
     # The expected error of all tasks falls by the same factor as that of the sample, on average.
-    factor = mean_error(planned_after) / max(mean_error(1 - planned.vote.confidence), LEAST_ERROR)
+    factor = mean_error(planned_after) / max(mean_error(1 - planned.vote.confidence), MIN_ERROR)
     further = round(plan.n_assignments * n_uncertain / budget)
     after_all = error * min(factor, 1.0)
     after = mean_error(after_all) if is_stated else None

@@ -20,8 +20,8 @@ from quorate.statistics import Z_95
 from quorate.voting.vote import skill_of
 
 # Limits of the number of shared tasks that are planned: fewer do not determine the sign (`quorate.graph.weak_ties`).
-LEAST_SHARED = 10
-MOST_SHARED = 100
+MIN_SHARED_TASKS = 10
+MAX_SHARED_TASKS = 100
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def shared_tasks_needed(accuracy: float, sure: float, n_classes: int, width: flo
     The worker is compared with labels that are right with probability ``sure``. Its agreement with them is a proportion
     of n answers, and the derivative of the agreement by the worker's skill is (M - 1)/M times the skill c of the
     labels, so the interval has the width 2 z M/(M - 1) sqrt(p (1 - p)/n)/c. The number is limited to the range from
-    LEAST_SHARED to MOST_SHARED.
+    MIN_SHARED_TASKS to MAX_SHARED_TASKS.
 
     Args:
         accuracy: of the bridging worker.
@@ -66,7 +66,7 @@ def shared_tasks_needed(accuracy: float, sure: float, n_classes: int, width: flo
     """
     c = max(float(skill_of(np.array(sure), n_classes)), 0.1)
     scale = 2 * Z_95 * n_classes / (n_classes - 1) / (width * c)
-    return int(np.clip(np.ceil(scale**2 * accuracy * (1 - accuracy)), LEAST_SHARED, MOST_SHARED))
+    return int(np.clip(np.ceil(scale**2 * accuracy * (1 - accuracy)), MIN_SHARED_TASKS, MAX_SHARED_TASKS))
 
 
 def repair_component(
@@ -231,7 +231,7 @@ class _Draft:
         wanted = None
         for worker in askers.tolist():
             free = np.flatnonzero(tasks & ~self.done_by(worker))
-            free = free[np.lexsort([free, -self.sure[free]])][:MOST_SHARED]
+            free = free[np.lexsort([free, -self.sure[free]])][:MAX_SHARED_TASKS]
             if wanted is None and len(free):
                 sure = float(self.sure[free].mean())
                 needed = shared_tasks_needed(float(self.accuracy[worker]), sure, self.answers.n_classes, self.width)
@@ -287,7 +287,8 @@ class _Draft:
         a = self.answers
         n = a.per_task + np.bincount(np.array(self.task, np.int64), minlength=a.n_tasks)
         have = int((n >= 3).sum())
-        if have >= MOST_SHARED or verdict.identifiable[0] != (not verdict.bipartite[0]):  # gold determines the scale
+        has_scale_by_gold = verdict.identifiable[0] != (not verdict.bipartite[0])
+        if have >= MAX_SHARED_TASKS or has_scale_by_gold:
             return
         if not verdict.bipartite[0] and not _two_sided_without_threes(a):
             return

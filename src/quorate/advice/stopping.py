@@ -59,11 +59,11 @@ class Need:
 
 
 # Numbers of further answers at which the expected error of a task is computed; between them it is interpolated.
-STEPS = np.array([0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024])
+ANSWER_STEPS = np.array([0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024])
 MAX_CURVES = 512  # tasks with their own curve; the others use the curve of a task of about the same confidence
 # Draws over all curves: the mean error is then within a tenth of a point.
-ROWS = 50_000
-FEWEST_DRAWS = 16
+TOTAL_DRAWS = 50_000
+MIN_DRAWS = 16
 MAX_CELLS = 4_000_000  # largest size of a table of tasks × draws × classes
 
 
@@ -126,7 +126,7 @@ def _answers_needed(
         return np.zeros(len(error)), 0.0
     # Tasks in order of their expected error; curves are computed for evenly spaced tasks of this order.
     order = np.lexsort([np.arange(len(error)), sortable(error)])
-    n_curves = min(len(error), MAX_CURVES, max(MAX_CELLS // (FEWEST_DRAWS * posterior.shape[1]), 1))
+    n_curves = min(len(error), MAX_CURVES, max(MAX_CELLS // (MIN_DRAWS * posterior.shape[1]), 1))
     chosen = order[np.linspace(0, len(error) - 1, n_curves).round().astype(np.int64)]
     n_before = np.zeros(n_curves, np.int64) if answered is None else answered[chosen]
     curves = error_curves(posterior[chosen], accuracy, n_before, dependence, seed=seed)
@@ -143,7 +143,7 @@ def _answers_needed(
 def error_curves(
     posterior: FloatArray, accuracy: float, answered: IntArray, dependence: float, *, seed: int = 0
 ) -> FloatArray:
-    """Return the expected error of each task after each number of `STEPS` further answers; tasks × steps.
+    """Return the expected error of each task after each number of `ANSWER_STEPS` further answers; tasks × steps.
 
     The true class is drawn from the posterior. k further answers to a task with n answers count as the effective votes
     of n + k answers minus those of n (see `worth`), and are drawn with an accuracy that is reduced accordingly.
@@ -152,7 +152,7 @@ def error_curves(
     [0.5, 0.2]
     """
     n_tasks, m = posterior.shape
-    n_draws = max(min(ROWS // n_tasks, MAX_CELLS // (n_tasks * m)), FEWEST_DRAWS)
+    n_draws = max(min(TOTAL_DRAWS // n_tasks, MAX_CELLS // (n_tasks * m)), MIN_DRAWS)
     rng = np.random.default_rng(seed)
     cumulative = posterior.cumsum(axis=1)
     true = np.array([np.searchsorted(row, rng.random(n_draws)) for row in cumulative]).clip(max=m - 1)
@@ -162,11 +162,11 @@ def error_curves(
     shifted = (true[:, :, None] + np.arange(m)) % m
     scores = np.take_along_axis(scores, shifted, axis=2)
     log_odds = float(np.log(accuracy * (m - 1) / (1 - accuracy)))
-    curves = np.empty((n_tasks, len(STEPS)))
+    curves = np.empty((n_tasks, len(ANSWER_STEPS)))
     curves[:, 0] = 1 - posterior.max(axis=1)
-    for step in range(1, len(STEPS)):
-        before = STEPS[step - 1]
-        after = STEPS[step]
+    for step in range(1, len(ANSWER_STEPS)):
+        before = ANSWER_STEPS[step - 1]
+        after = ANSWER_STEPS[step]
         gained = worth(answered + after, dependence) - worth(answered + before, dependence)
         vote = log_odds * gained / (after - before)  # of one answer
         right = 1 / (1 + (m - 1) * np.exp(-vote))
@@ -198,7 +198,7 @@ def _answers_until(curves: FloatArray, target: float) -> FloatArray:
     high = curves[rows, before]
     low = curves[rows, first]
     part = np.divide(high - target, high - low, out=np.ones(len(curves)), where=high > low)
-    number = STEPS[before] + part.clip(0, 1) * (STEPS[first] - STEPS[before])
+    number = ANSWER_STEPS[before] + part.clip(0, 1) * (ANSWER_STEPS[first] - ANSWER_STEPS[before])
     return np.where(is_there.any(axis=1), np.where(first == 0, 0.0, number), np.inf)
 
 
@@ -208,11 +208,11 @@ def _answers_for_mean(curves: FloatArray, weights: IntArray, target: float) -> f
     numbers = []
     for curve, weight in zip(curves, weights, strict=True):
         at = 0
-        while at < len(STEPS) - 1:  # follow the lower convex hull, whose slopes become flatter
-            slopes = (curve[at] - curve[at + 1 :]) / (STEPS[at + 1 :] - STEPS[at])
+        while at < len(ANSWER_STEPS) - 1:  # follow the lower convex hull, whose slopes become flatter
+            slopes = (curve[at] - curve[at + 1 :]) / (ANSWER_STEPS[at + 1 :] - ANSWER_STEPS[at])
             best = at + 1 + int(slopes.argmax())
             falls.append(weight * (curve[at] - curve[best]))
-            numbers.append(weight * float(STEPS[best] - STEPS[at]))
+            numbers.append(weight * float(ANSWER_STEPS[best] - ANSWER_STEPS[at]))
             at = best
     fall = np.array(falls)
     number = np.array(numbers)

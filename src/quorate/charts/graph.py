@@ -31,8 +31,8 @@ from quorate.graph.components import grouped
 from quorate.graph.pairs import PairStats
 from quorate.result import Result
 
-STEPS = 150  # of the force layout
-GOLDEN = np.pi * (3 - np.sqrt(5))  # golden angle in radians: points at its multiples cover a disc evenly
+LAYOUT_STEPS = 150  # of the force layout
+GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))  # golden angle in radians: points at its multiples cover a disc evenly
 ASPECT = 1.5  # width of a drawing divided by its height
 
 
@@ -89,19 +89,19 @@ def _relax(n: int, i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
     """
     if n == 1:
         return np.zeros((1, 2))
-    turn = GOLDEN * np.arange(n)
+    turn = GOLDEN_ANGLE * np.arange(n)
     at = np.sqrt((np.arange(n) + 0.5) / n)[:, None] * np.stack([np.cos(turn), np.sin(turn)], axis=1)
     pull = np.zeros((n, n))
     pull[i, j] = pull[j, i] = weight / weight.max(initial=1e-9)
     ideal = np.sqrt(np.pi / n)
-    for step in range(STEPS):
+    for step in range(LAYOUT_STEPS):
         x, y = (coordinate - coordinate[:, None] for coordinate in at.T.copy())  # from the row's node to the column's
         distance = np.sqrt(x * x + y * y) + 1e-9
         force = ideal**2 / distance**2 - pull * distance / ideal
         np.fill_diagonal(force, 0.0)
         move = np.stack([(force * x).sum(axis=0), (force * y).sum(axis=0)], axis=1)
         length = np.sqrt((move**2).sum(axis=1)) + 1e-9
-        most = 0.3 * (1 - step / STEPS) ** 2 + 1e-3  # largest move: it decreases with every step
+        most = 0.3 * (1 - step / LAYOUT_STEPS) ** 2 + 1e-3  # largest move: it decreases with every step
         at += move * (np.minimum(length, most) / length)[:, None]
     at -= (at.max(axis=0) + at.min(axis=0)) / 2
     spread: FloatArray = at / np.sqrt((at**2).sum(axis=1)).max()
@@ -126,9 +126,9 @@ def _pack(radius: FloatArray) -> FloatArray:
     return centre
 
 
-MOST_WORKERS = 120
-MOST_EDGES = 900
-HIGHEST = 380  # pixels
+MAX_WORKERS = 120
+MAX_EDGES = 900
+MAX_HEIGHT = 380  # pixels
 
 
 def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> Spec:
@@ -146,12 +146,13 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> S
     answers = result.answers
     verdict = result.identifiability
     component = verdict.component[: answers.n_workers]
-    chosen = choose_workers(answers, component, MOST_WORKERS, [code for pair in copying for code in pair])
+    chosen = choose_workers(answers, component, MAX_WORKERS, [code for pair in copying for code in pair])
     pairs = pairs_among(answers, chosen)
-    edge_index = strongest(pairs, len(chosen), MOST_EDGES)
+    edge_index = strongest(pairs, len(chosen), MAX_EDGES)
     numbers, component_of_chosen = np.unique(component[chosen], return_inverse=True)
     pull = np.sqrt(pairs.shared[edge_index].astype(np.float64))
-    layout, height = place(component_of_chosen, pairs.i[edge_index], pairs.j[edge_index], pull).fitted(WIDTH, HIGHEST)
+    layout = place(component_of_chosen, pairs.i[edge_index], pairs.j[edge_index], pull)
+    layout, height = layout.fitted(WIDTH, MAX_HEIGHT)
 
     names = short_names(answers.worker_names.to_pylist())
     alone = np.bincount(component_of_chosen) == 1

@@ -115,7 +115,7 @@ class Rows(Sequence[Spec]):
         return self.rows
 
 
-MOST_LISTED = 12  # largest number of workers, and of tasks
+MAX_LISTED = 12  # largest number of workers, and of tasks
 STYLE = (
     ".quorate table{border-collapse:collapse;font-variant-numeric:tabular-nums;display:inline-table;margin:0 2em 1em 0;"
     "vertical-align:top}.quorate td,.quorate th{padding:.15em .6em;text-align:left}"
@@ -144,8 +144,8 @@ def _workers(result: Result) -> str:
     answers = result.answers
     sure = result.intervals
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
-    half = MOST_LISTED // 2
-    shown = order if len(order) <= MOST_LISTED else np.concatenate([order[:half], order[-half:]])
+    half = MAX_LISTED // 2
+    shown = order if len(order) <= MAX_LISTED else np.concatenate([order[:half], order[-half:]])
     kinds = ratings(result)
     worker_names = answers.worker_names.to_pylist()
     names = short_names([worker_names[k] for k in shown])
@@ -155,7 +155,7 @@ def _workers(result: Result) -> str:
         bar = _interval(result.skills[k], sure.low[k], sure.high[k], COLOURS[kinds[k]])
         cells = [as_text(name), skill, bar, f"{answers.per_worker[k]:,}", as_text(RATINGS[kinds[k]])]
         rows.append(cells)
-    title = "Workers" if len(order) <= MOST_LISTED else f"Workers: best and worst of {len(order):,}"
+    title = "Workers" if len(order) <= MAX_LISTED else f"Workers: best and worst of {len(order):,}"
     return _table(title, ["worker", "skill", "", "answers", "rating"], rows)
 
 
@@ -191,7 +191,7 @@ def _confidence(result: Result) -> str:
 def _doubtful(result: Result) -> str:
     """Return a table of the tasks with the least certain labels."""
     task_vote = result.vote
-    order = np.argsort(task_vote.confidence, kind="stable")[:MOST_LISTED]
+    order = np.argsort(task_vote.confidence, kind="stable")[:MAX_LISTED]
     tasks = result.answers.task_names.to_pylist()
     classes = result.answers.classes.to_pylist()
     rows = []

@@ -22,7 +22,7 @@ from quorate.ranking.ranking import Ranking
 MAX_ITEMS = 60  # items in the chart of items
 MAX_MATRIX_ITEMS = 25  # items in the matrix of pairs
 MAX_JUDGES = 400  # judges in the chart of judges
-MISFIT = float(ndtri(0.995))  # standard deviations above which a pair is marked: 1 in 100 pairs by chance
+MIN_MARKED_MISFIT = float(ndtri(0.995))  # standard deviations above which a pair is marked: 1 in 100 pairs by chance
 TIER_COLOURS = ("good", "unknown")
 STATUS_LOOK = {
     "identified": ("good", "circle"),
@@ -138,7 +138,7 @@ def pair_chart(ranking: Ranking) -> Spec:
         ):
             label = f"{x} against {y}: won {share:.0%} of {pair['comparisons']:,.0f}, expected {expectation:.0%}"
             mark: Spec = {"x": short[x], "y": short[y], "share": round(float(share), 4), "tip": label}
-            if abs(pair["misfit"]) > MISFIT:
+            if abs(pair["misfit"]) > MIN_MARKED_MISFIT:
                 mark["misfit"] = "x"
             rows.append(mark)
     domain = {"domain": [short[name] for name in names]}

@@ -30,8 +30,8 @@ from quorate.errors import count
 from quorate.graph.pairs import correlations
 from quorate.result import Result
 
-NAMED = 40  # largest number of workers who each have a row with their name
-DRAWN = 400  # largest number of workers who are drawn
+MAX_NAMED_WORKERS = 40  # largest number of workers who each have a row with their name
+MAX_DRAWN_WORKERS = 400  # largest number of workers who are drawn
 
 
 def skills_chart(result: Result) -> Spec:
@@ -43,7 +43,7 @@ def skills_chart(result: Result) -> Spec:
     5
     """
     rows = skill_rows(result)
-    return _named(rows) if len(result.skills) <= NAMED else _ranked(rows, len(result.skills))
+    return _named(rows) if len(result.skills) <= MAX_NAMED_WORKERS else _ranked(rows, len(result.skills))
 
 
 def skill_rows(result: Result) -> list[Spec]:
@@ -59,7 +59,7 @@ def skill_rows(result: Result) -> list[Spec]:
     kinds = ratings(result)
     names = short_names(result.answers.worker_names.to_pylist())
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
-    chosen = np.unique(np.linspace(0, len(order) - 1, min(len(order), DRAWN)).round().astype(int))
+    chosen = np.unique(np.linspace(0, len(order) - 1, min(len(order), MAX_DRAWN_WORKERS)).round().astype(int))
     rows = []
     for rank, k in zip(chosen.tolist(), order[chosen].tolist(), strict=True):
         rating = RATINGS[kinds[k]]
@@ -126,8 +126,8 @@ def _guessing(channel: str) -> Spec:
     return layer("rule", {channel: {"datum": 0}}, color=PALETTE["faint"], strokeDash=[4, 3], aria=False)
 
 
-MOST_IN_MAP = 40  # workers in the agreement map
-STEPS = (-0.5, -0.25, -0.1, 0.1, 0.4, 0.7)  # correlations at which the colour changes
+MAX_MAP_WORKERS = 40  # workers in the agreement map
+LEVEL_LIMITS = (-0.5, -0.25, -0.1, 0.1, 0.4, 0.7)  # correlations at which the colour changes
 LEVELS = (
     "always disagree",
     "mostly disagree",
@@ -138,14 +138,14 @@ LEVELS = (
     "always agree",
 )
 # Numbers of shared tasks below which a square is small, or of medium size.
-FEW = 5
-MANY = 20
+FEW_SHARED_TASKS = 5
+MANY_SHARED_TASKS = 20
 
 
 def agreement_chart(result: Result, *, first: Sequence[int] = ()) -> Spec:
     """Return the map of agreement, a square per pair that shares tasks: blue for agreement, orange for disagreement.
 
-    A large crowd is limited to MOST_IN_MAP workers: those in ``first``, then the most active.
+    A large crowd is limited to MAX_MAP_WORKERS workers: those in ``first``, then the most active.
 
     Args:
         result: what was aggregated.
@@ -192,20 +192,20 @@ def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[S
     answers = result.answers
     skills = np.nan_to_num(result.skills, nan=-2.0)
     component = result.identifiability.component[: answers.n_workers]
-    chosen = choose_workers(answers, component, MOST_IN_MAP, first)
+    chosen = choose_workers(answers, component, MAX_MAP_WORKERS, first)
     chosen = chosen[np.lexsort([chosen, -skills[chosen], component[chosen]])]
     pairs = pairs_among(answers, chosen)
     worker_names = answers.worker_names.to_pylist()
     names = short_names([worker_names[k] for k in chosen])
-    level = np.searchsorted(STEPS, correlations(pairs, max(answers.n_classes, 2)), side="right")
+    level = np.searchsorted(LEVEL_LIMITS, correlations(pairs, max(answers.n_classes, 2)), side="right")
     rows = []
     for e in np.lexsort([pairs.j, pairs.i]).tolist():
         shared = int(pairs.shared[e])
         agreed = int(pairs.agreed[e])
         fill = 0.94
-        if shared < FEW:
+        if shared < FEW_SHARED_TASKS:
             fill = 0.45
-        elif shared < MANY:
+        elif shared < MANY_SHARED_TASKS:
             fill = 0.7
         one, two = (names[end[e]] for end in (pairs.i, pairs.j))
         tip = f"{one} and {two}: the same answer on {agreed:,} of {shared:,} shared tasks"

@@ -221,7 +221,7 @@ SHAPES = (
     "diamond",
     "triangle-right",
 )
-LONGEST = 28  # characters of a name in a chart
+MAX_NAME_LENGTH = 28  # characters of a name in a chart
 
 
 def legend(rows: Sequence[Spec]) -> Spec:
@@ -239,7 +239,7 @@ def legend(rows: Sequence[Spec]) -> Spec:
     }
 
 
-def short_names(names: Sequence[Any], longest: int = LONGEST) -> list[str]:
+def short_names(names: Sequence[Any], longest: int = MAX_NAME_LENGTH) -> list[str]:
     """Return ids as different texts that fit a chart: long ones are cut, and numbered if two would be equal.
 
     Invisible characters, such as those that change the direction of writing, are replaced.

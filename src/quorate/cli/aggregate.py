@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from quorate.io.read import Reading
     from quorate.result import Result
 
-CONFIDENT = 0.9  # a label of this confidence can be used, unless --min-confidence sets another limit
+DEFAULT_MIN_CONFIDENCE = 0.9  # a label of this confidence can be used, unless --min-confidence sets another limit
 # Options that need all labels in memory.
 MEMORY_ONLY = (
     *("soft_labels_out", "long", "min_confidence", "review_out", "predictions", "output_format", "to"),
@@ -292,7 +292,7 @@ def _split_by_confidence(result: "Result", parameters: dict[str, Any]) -> "tuple
 
     if parameters["min_confidence"] is None and parameters["review_out"] is None:
         return result.labels, None
-    least = CONFIDENT if parameters["min_confidence"] is None else parameters["min_confidence"]
+    least = DEFAULT_MIN_CONFIDENCE if parameters["min_confidence"] is None else parameters["min_confidence"]
     confidence = result.labels.arrow.column("confidence").to_numpy()
     is_usable = np.nan_to_num(confidence, nan=0.0) >= least
     labels = result.labels.arrow.append_column("use", pa.array(np.where(is_usable, "yes", "review")))
@@ -305,7 +305,7 @@ def _split_by_confidence(result: "Result", parameters: dict[str, Any]) -> "tuple
 def _review_lines(result: "Result", review: "Table", parameters: dict[str, Any]) -> list[str]:
     from quorate.errors import count
 
-    least = CONFIDENT if parameters["min_confidence"] is None else parameters["min_confidence"]
+    least = DEFAULT_MIN_CONFIDENCE if parameters["min_confidence"] is None else parameters["min_confidence"]
     n_labels = len(result.labels)
     n_usable = n_labels - len(review)
     where = f", written to {parameters['review_out']}" if parameters["review_out"] not in (None, "-") else ""
@@ -358,7 +358,7 @@ def _print_engine_labels(result: "Result", parameters: dict[str, Any], *, is_com
     """Print the first labels on a terminal; in a pipe, write all labels in batches."""
     from quorate.arrays import Table
     from quorate.backends.output import write_batches
-    from quorate.cli.terminal import MOST_ROWS, print_head, print_lines, print_workers
+    from quorate.cli.terminal import MAX_ROWS, print_head, print_lines, print_workers
     from quorate.io.write_table import to_standard_output
     from quorate.methods.from_engine import kept_labels
 
@@ -366,7 +366,7 @@ def _print_engine_labels(result: "Result", parameters: dict[str, Any], *, is_com
     kept = kept_labels(result)
     if not is_complete:
         if not parameters["quiet"]:
-            first = Table(kept.table.limit(MOST_ROWS).to_pyarrow())
+            first = Table(kept.table.limit(MAX_ROWS).to_pyarrow())
             print_head("Labels", first, total=result.info.n_tasks)
             print_workers(result)
             print_lines(["", *lines])

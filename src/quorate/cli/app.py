@@ -58,7 +58,7 @@ MEASURE = "Measure"
 MOVE = "Move data"
 RESEARCH = "Research"
 HELP = ("-h", "--help", "--help-all")
-COMPLETION = "_QUORATE_COMPLETE"  # the variable with which a shell asks, without arguments, for the words that fit
+COMPLETION = "_QUORATE_COMPLETE"  # environment variable that a shell sets, without arguments, to get completions
 
 
 def _print_version(asked: bool) -> None:

@@ -28,7 +28,7 @@ from quorate.cli.options import (
 if TYPE_CHECKING:
     from quorate.ranking.ranking import Ranking
 
-MOST_ITEMS = 40  # rows of the table on a terminal
+MAX_ITEMS = 40  # rows of the table on a terminal
 
 
 def _rank_options(
@@ -257,11 +257,11 @@ def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:
     if output is None and not sys.stdout.isatty():
         write_table(rounded(items), "-", parameters["output_format"], excel_safe=parameters["excel_safe"])
     elif output is None:
-        print_head("Items", items, most=MOST_ITEMS)
+        print_head("Items", items, most=MAX_ITEMS)
         print_head("Judges", ranking.judges)
     is_data = output == "-" or (output is None and not sys.stdout.isatty())
     if pairs is not None and parameters["next_out"] is None and not is_data:
-        print_head("Pairs to compare next", pairs, most=MOST_ITEMS)
+        print_head("Pairs to compare next", pairs, most=MAX_ITEMS)
     elif pairs is not None and parameters["next_out"] is None:
         rows = [
             f"Next pair: {row['item_x']} and {row['item_y']} ({row['chosen']})" for row in pairs.to_arrow().to_pylist()

@@ -36,9 +36,9 @@ HEADINGS = {
     "tie_rate": "share of ties",
 }
 GAP = 2  # spaces between columns
-LONGEST_ID = 28  # characters to which a name may be cut so that more columns fit
+MAX_CUT_NAME = 28  # characters to which a name may be cut so that more columns fit
 # Columns that are left out first, because a reader on a terminal needs them least; then the others from the right.
-SPARE = ("accuracy per class", "standard_error", "log-loss", "calibration error", "seconds")
+DROPPED_FIRST = ("accuracy per class", "standard_error", "log-loss", "calibration error", "seconds")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ class ColumnFit:
 def fit(columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], room: int) -> ColumnFit:
     """Return the columns that fit into a line, with their widths.
 
-    Text of several words is wrapped between words, except in the columns of SPARE; a long name is cut, with a mark.
+    Text of several words is wrapped between words, except in the columns of DROPPED_FIRST. A long name is cut, with a
+    mark.
 
     Args:
         columns: their names.
@@ -68,12 +69,12 @@ def fit(columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequenc
     least = dict(needed)
     for k in needed:
         words = [word for row in cells for word in row[k].split()]
-        if not numeric[k] and words and columns[k] not in SPARE and any(" " in row[k] for row in cells):
+        if not numeric[k] and words and columns[k] not in DROPPED_FIRST and any(" " in row[k] for row in cells):
             least[k] = max(len(columns[k]), *map(len, words))
-        elif not numeric[k] and needed[k] > LONGEST_ID:
-            least[k] = max(len(columns[k]), LONGEST_ID)
+        elif not numeric[k] and needed[k] > MAX_CUT_NAME:
+            least[k] = max(len(columns[k]), MAX_CUT_NAME)
     shown = list(needed)
-    order = [k for name in SPARE for k, column in enumerate(columns) if column == name]
+    order = [k for name in DROPPED_FIRST for k, column in enumerate(columns) if column == name]
     order += [k for k in reversed(shown) if k not in order]
     while len(shown) > 1 and _length(least, shown) > room:
         shown.remove(next(k for k in order if k in shown and k != 0))
@@ -93,7 +94,7 @@ if TYPE_CHECKING:
 
     from quorate.result import Result
 
-MOST_ROWS = 10
+MAX_ROWS = 10
 
 
 def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
@@ -202,7 +203,7 @@ def written_line(paths: Iterable[str | None]) -> list[str]:
 def print_head(
     title: str,
     table: Table,
-    most: int = MOST_ROWS,
+    most: int = MAX_ROWS,
     *,
     by: FloatArray | None = None,
     how: str = "",

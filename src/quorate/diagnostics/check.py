@@ -50,7 +50,7 @@ FAMILIES = {
     "any": KINDS,
 }
 # Kinds whose test needs a further column: the option that names the column, and what the column contains.
-NEEDS = {
+NEEDED_COLUMN = {
     "position-bias": ("--pair", "the pair"),
     "self-preference": ("--system", "the system that wrote the output"),
     "covariate-bias": ("--covariate", "what answers should not depend on"),
@@ -82,7 +82,7 @@ class Limits:
     fail_on: tuple[str, ...] = ()  # kinds of findings, or families of them
 
     def __post_init__(self) -> None:
-        for name in NUMBERS:
+        for name in NUMERIC_LIMITS:
             value = getattr(self, name)
             if value is None:
                 continue
@@ -104,7 +104,7 @@ class Limits:
         return tuple(kind for kind in KINDS if kind in named)
 
     @property
-    def is_required(self) -> frozenset[str]:
+    def required_kinds(self) -> frozenset[str]:
         """The kinds that ``fail_on`` names other than by ``any``: if such a kind is not tested, it is undecided."""
         families = (
             FAMILIES.get(kind_or_family, (kind_or_family,))
@@ -120,10 +120,10 @@ class Limits:
     @property
     def is_empty(self) -> bool:
         """Whether no limit is set."""
-        return not self.fail_on and not self.any_of(*(name for name in NUMBERS if name != "sure"))
+        return not self.fail_on and not self.any_of(*(name for name in NUMERIC_LIMITS if name != "sure"))
 
 
-NUMBERS = tuple(field.name for field in fields(Limits) if field.name != "fail_on")
+NUMERIC_LIMITS = tuple(field.name for field in fields(Limits) if field.name != "fail_on")
 
 
 def flag(name: str) -> str:
@@ -178,8 +178,8 @@ def _named(table: dict[str, Any], file: str) -> Limits:
     options: dict[str, Any] = {}
     for key, value in table.items():
         name = {"confident": "sure"}.get(key, key.replace("-", "_"))  # the option is --confident
-        if name not in (*NUMBERS, "fail_on"):
-            names = ["confident" if name == "sure" else name.replace("_", "-") for name in (*NUMBERS, "fail_on")]
+        if name not in (*NUMERIC_LIMITS, "fail_on"):
+            names = ["confident" if name == "sure" else name.replace("_", "-") for name in (*NUMERIC_LIMITS, "fail_on")]
             suggestion = did_you_mean(key.replace("_", "-"), names)
             meant = f"{suggestion} " if suggestion else ""
             raise OptionError(f"{file} has {key!r}, which is not a limit. {meant}The limits are {listing(names, 20)}")
@@ -200,7 +200,7 @@ def kinds_of(value: Any) -> tuple[str, ...]:
 
 
 COEFFICIENTS = {"min_alpha": ALPHA, "min_kappa": KAPPA, "min_ac1": AC1, "min_agreement": PERCENT}
-MOST_SENTENCES = 3  # findings of one kind that a line lists
+MAX_SENTENCES = 3  # findings of one kind that a line lists
 
 
 PASS = "pass"
@@ -256,7 +256,7 @@ class Checked:
         else:
             side = "at least" if self.name.startswith("min") else "at most"
             limit = f"{self.limit:g}"
-            figure = "not defined" if self.figure is None else _beside(self.figure, self.limit)
+            figure = "not defined" if self.figure is None else _figure_text(self.figure, self.limit)
         if self.interval is not None:
             figure = f"{figure} (90% interval {percent(self.interval[0])} to {percent(self.interval[1])})"
         if self.n_known and self.figure is not None:
@@ -355,7 +355,9 @@ class CheckReport(Shown):
         sample = [] if self.diagnosis is None else self.diagnosis.sample_lines()
         left_out = []
         if self.not_tested:
-            kinds = ", ".join(f"{KIND_WORDS[kind].phrase} ({NEEDS[kind][0]} COLUMN)" for kind in self.not_tested)
+            kinds = ", ".join(
+                f"{KIND_WORDS[kind].phrase} ({NEEDED_COLUMN[kind][0]} COLUMN)" for kind in self.not_tested
+            )
             left_out = [f"Not tested, because no column is named: {kinds}."]
         limits = (limit.line() for limit in self.checks)
         return without_repeated_advice([*self.warnings, f"{self.head()}.", *limits, *sample, *left_out])
@@ -468,12 +470,12 @@ def check(
     content = as_reading(source, reading)
     answers = content.answers
     known = gold_for(content, gold)
-    checks = [*_alike(answers, limits)]
+    checks = [*_agreement_checks(answers, limits)]
     is_about_labels = limits.any_of("max_error", "max_unsure", "max_undetermined") or bool(limits.fail_on)
     if not is_about_labels and models_of(answers, answers.judges) is None:
         return CheckReport(answers, tuple(checks))
     result = aggregate(answers, gold=known)
-    checks += _labels(result, limits)
+    checks += _label_checks(result, limits)
     diagnosis = None
     left_out: tuple[str, ...] = ()
     if limits.fail_on:
@@ -484,9 +486,9 @@ def check(
         # If labels name the sides of a comparison, a preferred side can be found without a column, too.
         tested = {"drift"} if times is not None else set()
         tested |= diagnosis.kinds_tested | {finding.kind for finding in diagnosis.findings}
-        untested = [kind for kind in NEEDS if kind in limits.kinds and kind not in tested]
-        checks += _findings(diagnosis, limits, untested)
-        left_out = tuple(kind for kind in untested if kind not in limits.is_required)
+        untested = [kind for kind in NEEDED_COLUMN if kind in limits.kinds and kind not in tested]
+        checks += _finding_checks(diagnosis, limits, untested)
+        left_out = tuple(kind for kind in untested if kind not in limits.required_kinds)
     return CheckReport(answers, tuple(checks), diagnosis, tuple(result.judge_warnings()), left_out)
 
 
@@ -507,13 +509,13 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
     import quorate  # by its public name: ratings are a later layer
 
     rating = quorate.rate(scores, gold=gold)
-    checks = [*_alike(scores.answers, limits)]
+    checks = [*_agreement_checks(scores.answers, limits)]
     more = "Collect more answers per task"
     if limits.min_reliability is not None:
         needed = rating.reliability.raters_needed(limits.min_reliability)
         remedy = more if needed is None else f"{more}: about {needed:,} are needed"
         value = rating.reliability.consistency(rating.reliability.k)
-        checks.append(_least("min_reliability", "the reliability of the scores", value, limits, remedy))
+        checks.append(_at_least("min_reliability", "the reliability of the scores", value, limits, remedy))
     if limits.max_half_width is not None:
         tasks = rating.tasks
         rated = tasks.n_answers > 0
@@ -522,15 +524,15 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
             "advise", f"--scores --budget 100 --max-half-width {limits.max_half_width:g}", "quorate.advise_scores"
         )
         remedy = f"{more}: {advice}"
-        checks.append(_most("max_half_width", "the median half-width of the intervals", value, limits, remedy))
+        checks.append(_at_most("max_half_width", "the median half-width of the intervals", value, limits, remedy))
     return CheckReport(scores.answers, tuple(checks))
 
 
-def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:
+def _agreement_checks(answers: Answers, limits: Limits) -> Iterator[Checked]:
     """Compare the number of answers, and agreement, with their limits."""
     if limits.min_answers is not None:
         mean = answers.n_answers / max(answers.n_tasks, 1)
-        yield _least("min_answers", "the mean number of answers per task", mean, limits, "Collect more answers.")
+        yield _at_least("min_answers", "the mean number of answers per task", mean, limits, "Collect more answers.")
     if not limits.any_of(*COEFFICIENTS):
         return
     coefficients = agreement(answers, draws=1).overall  # one draw: the intervals are not used
@@ -538,16 +540,16 @@ def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:
         if getattr(limits, name) is not None:
             value = coefficients[coefficient].value
             remedy = look_closer() if value is not None else "Let several workers answer the same tasks."
-            yield _least(name, WORDS[coefficient], value, limits, remedy)
+            yield _at_least(name, WORDS[coefficient], value, limits, remedy)
 
 
-def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
+def _label_checks(result: Result, limits: Limits) -> Iterator[Checked]:
     """Compare the confidence of the labels, and the workers without a rating, with their limits."""
     sure = result.vote.confidence_stats()
     unsupported = [in_python(note.text) for note in result.notes if note.kind == UNSUPPORTED]
     remedy = unsupported[0] if unsupported else collect_more()
     if limits.max_error is not None:
-        yield _error(result, limits.max_error, remedy)
+        yield _error_check(result, limits.max_error, remedy)
     if limits.max_unsure is not None:
         unsure = None
         if sure.mean is not None:
@@ -555,16 +557,16 @@ def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
             unsure = n_unsure / result.answers.n_tasks
         missing = "missing or " if sure.n_unlabelled else ""
         what = f"the share of labels {missing}below {limits.sure:.0%} confidence"
-        yield _most("max_unsure", what, unsure, limits, remedy)
+        yield _at_most("max_unsure", what, unsure, limits, remedy)
     if limits.max_undetermined is not None:
         unknown = float((~np.isin(result.status, DETERMINED)).mean()) if len(result.status) else None
         what = "the share of workers who cannot be rated"
         which = command("diagnose", "", "quorate.diagnose(answers)")
         remedy = f"Let them answer tasks that others answer, too. To see which ones: {which}"
-        yield _most("max_undetermined", what, unknown, limits, remedy)
+        yield _at_most("max_undetermined", what, unknown, limits, remedy)
 
 
-def _error(result: Result, limit: float, remedy: str) -> Checked:
+def _error_check(result: Result, limit: float, remedy: str) -> Checked:
     """Compare the interval of the share of wrong labels with the limit: undecided if the limit is inside."""
     name = "max-error"
     what = "the share of labels expected to be wrong"
@@ -603,7 +605,7 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
     return Checked(name, what, wrong.mean, limit, decision, remedy, interval=(wrong.low, wrong.high))
 
 
-def _findings(diagnosis: Diagnosis, limits: Limits, untested: Collection[str]) -> Iterator[Checked]:
+def _finding_checks(diagnosis: Diagnosis, limits: Limits, untested: Collection[str]) -> Iterator[Checked]:
     """Yield a check for each kind of ``fail_on``: it fails if there are findings of that kind.
 
     A kind that was not tested is undecided if ``fail_on`` names it, and left out if it is only part of ``any``.
@@ -611,12 +613,12 @@ def _findings(diagnosis: Diagnosis, limits: Limits, untested: Collection[str]) -
     for kind in limits.kinds:
         what = f"the number of findings of the kind {kind}"
         if kind in untested:
-            if kind in limits.is_required:
+            if kind in limits.required_kinds:
                 yield Checked(f"fail-on {kind}", what, None, 0.0, UNDECIDED, _needed_column(kind))
             continue
         findings = diagnosis.of_kind(kind)
-        more = f" And {len(findings) - MOST_SENTENCES:,} more." if len(findings) > MOST_SENTENCES else ""
-        detail = " ".join(finding.line for finding in findings[:MOST_SENTENCES]) + more
+        more = f" And {len(findings) - MAX_SENTENCES:,} more." if len(findings) > MAX_SENTENCES else ""
+        detail = " ".join(finding.line for finding in findings[:MAX_SENTENCES]) + more
         yield Checked(
             f"fail-on {kind}",
             what,
@@ -630,13 +632,13 @@ def _findings(diagnosis: Diagnosis, limits: Limits, untested: Collection[str]) -
 
 def _needed_column(kind: str) -> str:
     """Explain how to name the column that the test of a kind needs."""
-    option, content = NEEDS[kind]
+    option, content = NEEDED_COLUMN[kind]
     argument = "time" if kind == "drift" else f"{option[2:]}s"
     return f"Name the column with {content}: {for_shell(f'{argument}= ({option} COLUMN)')}."
 
 
 def _singular(phrase: str) -> str:
-    """Write a phrase after "no".
+    """Return a phrase in the form that follows "no".
 
     >>> _singular("two groups that share tasks"), _singular("a bias that workers share")
     ('groups that share tasks', 'bias that workers share')
@@ -644,10 +646,10 @@ def _singular(phrase: str) -> str:
     return phrase.removeprefix("two ").removeprefix("a ")
 
 
-def _beside(figure: float, limit: float) -> str:
-    """Write a figure with two decimals (one if it is 1 or more), or with more until it differs from its limit.
+def _figure_text(figure: float, limit: float) -> str:
+    """Return a figure as text with two decimals (one if it is 1 or more), or with more until it differs from its limit.
 
-    >>> _beside(0.1255, 0.6), _beside(0.5996, 0.6), _beside(5.84, 3), _beside(39.0, 3)
+    >>> _figure_text(0.1255, 0.6), _figure_text(0.5996, 0.6), _figure_text(5.84, 3), _figure_text(39.0, 3)
     ('0.13', '0.5996', '5.8', '39')
     """
     fewest = 2 if abs(figure) < 1 else 1
@@ -658,12 +660,12 @@ def _beside(figure: float, limit: float) -> str:
     return text.removesuffix(".0")
 
 
-def _least(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
+def _at_least(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
     limit = float(getattr(limits, name))
     return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda value: value >= limit), remedy)
 
 
-def _most(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
+def _at_most(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
     limit = float(getattr(limits, name))
     return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda value: value <= limit), remedy)
 

@@ -32,10 +32,10 @@ from quorate.statistics import Z_90, wilson_interval
 from quorate.voting.posterior import add_one_proportions, logsumexp_rows
 from quorate.voting.vote import skill_of
 
-OFF = 0.16  # largest error of the estimated share right for 90 % of the classes of 21 public crowds
+MAX_SHARE_ERROR = 0.16  # largest error of the estimated share right for 90 % of the classes of 21 public crowds
 # Limits of the range that is stated: it never reaches 0 % or 100 %.
-LEAST_SHARE = 0.01
-MOST_SHARE = 0.99
+MIN_SHARE = 0.01
+MAX_SHARE = 0.99
 MIN_GOLD_TASKS_OF_CLASS = 10  # tasks of a class with known labels, from which its range is estimated from these
 
 
@@ -82,8 +82,8 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
         total += block.per_task @ of_block
         first += block.n_tasks
     share = right_answers / np.maximum(total, 1e-9)
-    low = share - OFF
-    high = share + OFF
+    low = share - MAX_SHARE_ERROR
+    high = share + MAX_SHARE_ERROR
     checked = np.zeros(answers.n_classes, dtype=bool)
     occurs: BoolArray = posterior.sum(axis=0) >= 0.5  # at least one task, rounded
     if known is not None:
@@ -98,25 +98,25 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
             share[k] = right[is_class].sum() / answers.per_task[is_class].sum()
             # n is the number of tasks, not of answers: answers to one task are correlated.
             low[k], high[k] = wilson_interval(share[k] * n, n, Z_90)
-    low = np.clip(low, LEAST_SHARE, MOST_SHARE)
-    high = np.clip(high, LEAST_SHARE, MOST_SHARE)
+    low = np.clip(low, MIN_SHARE, MAX_SHARE)
+    high = np.clip(high, MIN_SHARE, MAX_SHARE)
     return RightByClass(share, low, high, checked, occurs)
 
 
 FOLDS = 4
-TELLING = 0.1  # smallest difference of the shares right of two classes that is stated: about their error
-SURE = 0.01  # significance level of the test, by the normal distribution
+MIN_STATED_DIFFERENCE = 0.1  # smallest difference of the shares right of two classes that is stated: about their error
+SIGNIFICANCE_LEVEL = 0.01  # significance level of the test, by the normal distribution
 MAX_CLASS_TEST_ANSWERS = 50_000  # a larger crowd is sampled: see experiments/diagnostics/sample_sizes.py
-MOST_ENTRIES = 20_000_000  # largest number of entries of all confusion matrices; above, there is no test
-FEWEST = 20  # tasks with at least two answers that the test needs
+MAX_MATRIX_ENTRIES = 20_000_000  # largest number of entries of all confusion matrices; above, there is no test
+MIN_TASKS = 20  # tasks with at least two answers that the test needs
 # Limits of EM: more iterations change the predictions by far less than their standard error.
-STEPS = 20
-TOLERANCE = 1e-4
-PSEUDO = 0.5  # pseudo-answers in each cell of the Dawid-Skene matrices, so that no answer has probability zero
+EM_MAX_ITERATIONS = 20
+EM_TOLERANCE = 1e-4
+PSEUDO_ANSWERS = 0.5  # pseudo-answers in each cell of the Dawid-Skene matrices, so that no answer has probability zero
 # Models in which accuracy depends on the class, each with the method it belongs to: one confusion matrix for the crowd,
 # scaled to each worker's accuracy; one matrix per worker, shrunk toward that of the crowd; one matrix per worker
 # without shrinkage.
-RIVALS = {"pooled": "quorate", "quorate": "quorate", "dawid-skene": "dawid-skene"}
+METHOD_OF_MODEL = {"pooled": "quorate", "quorate": "quorate", "dawid-skene": "dawid-skene"}
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ class HeldOut:
 
     @property
     def best(self) -> str:
-        """The confusion model with the largest gain; RIVALS names the method it belongs to."""
-        return max(RIVALS, key=lambda name: self.gain[name])
+        """The confusion model with the largest gain; METHOD_OF_MODEL names the method it belongs to."""
+        return max(METHOD_OF_MODEL, key=lambda name: self.gain[name])
 
     @property
     def p(self) -> float:
@@ -139,8 +139,8 @@ class HeldOut:
         from statistics import NormalDist
 
         errors = self.standard_error
-        z = max(self.gain[name] / errors[name] if errors[name] > 0 else 0.0 for name in RIVALS)
-        return min(len(RIVALS) * NormalDist().cdf(-z), 1.0)
+        z = max(self.gain[name] / errors[name] if errors[name] > 0 else 0.0 for name in METHOD_OF_MODEL)
+        return min(len(METHOD_OF_MODEL) * NormalDist().cdf(-z), 1.0)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def held_out(answers: Answers) -> HeldOut | None:
     """
     m = answers.n_classes
     tasks = np.flatnonzero(answers.per_task >= 2)
-    if m < 2 or len(tasks) < FEWEST or answers.n_workers * m**2 > MOST_ENTRIES:
+    if m < 2 or len(tasks) < MIN_TASKS or answers.n_workers * m**2 > MAX_MATRIX_ENTRIES:
         return None
     fold = np.full(answers.n_tasks, -1)
     fold[tasks] = np.arange(len(tasks)) % FOLDS
@@ -183,10 +183,10 @@ def held_out(answers: Answers) -> HeldOut | None:
         report("testing classes", k, FOLDS)
         fitted = answers.only((fold >= 0) & (fold != k))
         test_answers = answers.only(fold == k)
-        one_coin_skills, rivals = _fit(fitted)
+        one_coin_models, confusion_models = _fit(fitted)
         columns = (
             np.ones(test_answers.n_answers),
-            *(_log_probability(test_answers, model) for model in (*one_coin_skills, *rivals)),
+            *(_log_probability(test_answers, model) for model in (*one_coin_models, *confusion_models)),
         )
         sums.append(test_answers.by_task(np.stack(columns, axis=1)))
     report("testing classes", FOLDS, FOLDS)
@@ -194,11 +194,16 @@ def held_out(answers: Answers) -> HeldOut | None:
 
 
 def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
-    """Return the fitted one-coin models and the confusion models, the latter in the order of RIVALS."""
+    """Return the fitted one-coin models and the confusion models, the latter in the order of METHOD_OF_MODEL."""
     m = answers.n_classes
     blocks = blocks_of(answers)
     coin = fit_one_coin_em(
-        blocks, class_prior=True, pseudo_tasks=1.0, strength=None, max_iterations=STEPS, tolerance=TOLERANCE
+        blocks,
+        class_prior=True,
+        pseudo_tasks=1.0,
+        strength=None,
+        max_iterations=EM_MAX_ITERATIONS,
+        tolerance=EM_TOLERANCE,
     )
     skill = skill_of(coin.accuracy, m)
     relative_error = (1 - skill) / max(1 - float(np.average(skill, weights=answers.per_worker)), 0.02)
@@ -207,27 +212,28 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     counts, class_counts = blocks.sum(e_step, shrunk.log_theta, shrunk.log_prior)
     shrunk = fit_matrices(counts, class_counts, relative_error)
     shrunk_prior = np.exp(shrunk.log_prior)
-    free = fit_confusion_em(blocks, posterior=ModelPosterior(coin), class_prior=True, max_iterations=STEPS)
+    free = fit_confusion_em(blocks, posterior=ModelPosterior(coin), class_prior=True, max_iterations=EM_MAX_ITERATIONS)
     counts, class_counts = blocks.sum(counts_by_posterior, ModelPosterior(free))
-    rivals = [
-        _Model(_pooled(dense(shrunk.counts), coin.accuracy), shrunk_prior),
+    confusion_models = [
+        _Model(_pooled_matrices(dense(shrunk.counts), coin.accuracy), shrunk_prior),
         _Model(shrunk.theta(), shrunk_prior),
-        _Model(normalise_columns(dense(counts) + PSEUDO), add_one_proportions(class_counts)),
+        _Model(normalise_columns(dense(counts) + PSEUDO_ANSWERS), add_one_proportions(class_counts)),
     ]
-    one_coin_model = _Model(_tied(coin.accuracy, m), np.exp(coin.log_prior))
-    return [one_coin_model, *(_Model(_tied(rival.accuracy, m), rival.prior) for rival in rivals)], rivals
+    one_coin_model = _Model(_one_coin_matrices(coin.accuracy, m), np.exp(coin.log_prior))
+    one_coin_models = [_Model(_one_coin_matrices(model.accuracy, m), model.prior) for model in confusion_models]
+    return [one_coin_model, *one_coin_models], confusion_models
 
 
-def _tied(accuracy: FloatArray, n_classes: int) -> FloatArray:
+def _one_coin_matrices(accuracy: FloatArray, n_classes: int) -> FloatArray:
     """Return confusion matrices with these accuracies, in which all wrong answers are equally probable."""
     right = accuracy[:, None, None]
     wrong = ((1 - accuracy) / (n_classes - 1))[:, None, None]
     return np.where(np.eye(n_classes, dtype=bool), right, wrong)
 
 
-def _pooled(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
+def _pooled_matrices(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
     """Return the crowd's confusion matrix for every worker, with its errors scaled to the worker's error rate."""
-    total = counts.sum(axis=0) + PSEUDO
+    total = counts.sum(axis=0) + PSEUDO_ANSWERS
     error = float((total.sum() - np.trace(total)) / total.sum())
     return scale_errors(total / total.sum(axis=0), (1 - accuracy) / error)
 
@@ -244,17 +250,17 @@ def _log_probability(test_answers: Answers, model: _Model) -> FloatArray:
 def _summarise(sums: FloatArray) -> HeldOut:
     """Return the means over answers; standard errors are over tasks, because answers to one task are correlated."""
     n = sums[:, 0].sum()
-    one_coin_skills = sums[:, 1 : -len(RIVALS)]
-    rivals = sums[:, -len(RIVALS) :]
-    coin = one_coin_skills[:, np.argmax(one_coin_skills.sum(axis=0))]
+    one_coin_sums = sums[:, 1 : -len(METHOD_OF_MODEL)]
+    confusion_sums = sums[:, -len(METHOD_OF_MODEL) :]
+    coin = one_coin_sums[:, np.argmax(one_coin_sums.sum(axis=0))]
     gain = {}
     error = {}
     likelihood = {"one-coin": float(coin.sum() / n)}
-    for name, rival in zip(RIVALS, rivals.T, strict=True):
-        differences = rival - coin
+    for name, column in zip(METHOD_OF_MODEL, confusion_sums.T, strict=True):
+        differences = column - coin
         gain[name] = float(differences.sum() / n)
         error[name] = float(np.sqrt(((differences - sums[:, 0] * gain[name]) ** 2).sum()) / n)
-        likelihood[name] = float(rival.sum() / n)
+        likelihood[name] = float(column.sum() / n)
     return HeldOut(int(n), likelihood, gain, error)
 
 
@@ -276,10 +282,10 @@ def misfit_findings(
     >>> misfit_findings(held_out(result.answers), result.answers, right)
     []
     """
-    if held_out is None or held_out.p > SURE or right.occurs.sum() < 2:
+    if held_out is None or held_out.p > SIGNIFICANCE_LEVEL or right.occurs.sum() < 2:
         return []
     best = held_out.best
-    method = RIVALS[best]
+    method = METHOD_OF_MODEL[best]
     names = answers.classes.to_pylist()
     listed = zip(names, right.share, right.low, right.high, right.checked, strict=True)
     return [
@@ -310,10 +316,10 @@ def misfit_findings(
 
 
 def _by_class(right: RightByClass, names: Sequence[object], *, is_agreement: bool) -> str:
-    """Return a phrase that compares the hardest class with the easiest, if they differ by at least TELLING."""
+    """Return a phrase that compares the hardest class with the easiest, if they differ by MIN_STATED_DIFFERENCE."""
     low = int(np.where(right.occurs, right.share, np.inf).argmin())
     high = int(np.where(right.occurs, right.share, -np.inf).argmax())
-    if right.share[high] - right.share[low] < TELLING:
+    if right.share[high] - right.share[low] < MIN_STATED_DIFFERENCE:
         return "Different workers find different classes hard"
     basis = "counted on known labels" if right.checked[[low, high]].all() else "estimated"
     are = "agree with the labels" if is_agreement else "are right"

@@ -15,7 +15,7 @@ from quorate.result import Result
 from quorate.theory.skill_bounds import SkillBound, skill_bounds, two_sided
 from quorate.theory.tasks_needed import SkillErrorBound, pair_errors
 
-WANTED = 0.05  # error of a skill: half of the smallest difference of skill that should separate two workers
+TARGET_SKILL_ERROR = 0.05  # error of a skill: half of the smallest difference of skill that should separate two workers
 
 
 def _finite_or_none(value: float) -> float | None:
@@ -190,7 +190,7 @@ def component_row(number: int, finding: ComponentFinding, names: list[str], n_ta
     """Return one row of the table of components; the names are those of its witness.
 
     The last two figures are the expected error of a skill, and the number of further tasks, answered in the same way,
-    that an error of WANTED needs.
+    that an error of TARGET_SKILL_ERROR needs.
 
     >>> import numpy as np
     >>> from quorate.graph.components import identify_pairs
@@ -212,5 +212,5 @@ def component_row(number: int, finding: ComponentFinding, names: list[str], n_ta
         return [*row, *[None] * 6]
     error = finding.error
     expected_error = None if error is None or error.expected != error.expected else error.expected  # NaN: not known
-    needed = None if error is None else error.tasks_needed(n_tasks, WANTED)
+    needed = None if error is None else error.tasks_needed(n_tasks, TARGET_SKILL_ERROR)
     return [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, expected_error, needed]

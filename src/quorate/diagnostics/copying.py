@@ -33,19 +33,19 @@ from quorate.skills.objective import Problem, box
 from quorate.statistics import Z_95, benjamini_hochberg, incomplete_beta
 
 MIN_SHARED_TASKS = 20  # that a pair needs to be tested
-ROUNDS = 20  # largest number of refits without suspect pairs
-SUSPECT = 3.0  # standard errors of agreement in excess of what the skills explain, above which a pair is suspect
+MAX_REFITS = 20  # largest number of refits without suspect pairs
+SUSPECT_Z = 3.0  # standard errors of agreement in excess of what the skills explain, above which a pair is suspect
 # The same limit in standard errors that include the uncertainty of the skills. Tried on simulated crowds: 0, 1, 1.6,
 # 2.3 and 3. From 1.6 on, copying pairs of six to ten workers stay in the fit, and other pairs are named instead; at 0,
 # the only two skilled workers of a crowd are left out of the fit and named.
-SUSPECT_WITH_DOUBT = 1.0
+SUSPECT_Z_UNCERTAIN = 1.0
 # Sum of squares of noise (of variance one) that skills fitted to it explain, per worker: 2 on average by theory, 1.4 to
 # 2.2 in simulated crowds of 5 to 40 guessers, and at most 3 in 553 of 560 of these crowds.
 NOISE_GAIN = 3.0
-TINY = 1e-9  # information about a skill that counts as none
+MIN_INFORMATION = 1e-9  # information about a skill that counts as none
 # Limits of the probability that two workers agree: it is never 0 or 1.
-LEAST_AGREEMENT = 0.001
-MOST_AGREEMENT = 0.999
+MIN_AGREEMENT = 0.001
+MAX_AGREEMENT = 0.999
 
 
 class RankOneInference(Protocol):
@@ -162,7 +162,7 @@ class _Moments:
         every = fit._sums(n * x[j] ** 2, n * x[i] ** 2)
         alpha = np.nan_to_num(fit.inference.at(x).score().alpha)
         shared = np.maximum(alpha * (m - 1) * every**2 - every, 0.0)
-        return _Moments(m, squares, cubes, fourths, shared * (squares / np.maximum(every, TINY)) ** 2)
+        return _Moments(m, squares, cubes, fourths, shared * (squares / np.maximum(every, MIN_INFORMATION)) ** 2)
 
     def without(self, worker: IntArray, weight: FloatArray, x: FloatArray) -> "_Moments":
         """Return the sums of some workers, each without one peer of skill x."""
@@ -172,7 +172,7 @@ class _Moments:
             squares,
             self.cubes[worker] - weight * x**3,
             self.fourths[worker] - weight * x**4,
-            self.shared[worker] * (squares / np.maximum(self.squares[worker], TINY)) ** 2,
+            self.shared[worker] * (squares / np.maximum(self.squares[worker], MIN_INFORMATION)) ** 2,
         )
 
     def variance(self, u: FloatArray, information: FloatArray | None = None) -> FloatArray:
@@ -181,8 +181,8 @@ class _Moments:
         linear = (m - 2) / (m - 1) * u * (self.cubes + self.shared)
         total = (self.squares + self.shared) / (m - 1) + linear - u**2 * (self.fourths + self.shared)
         information = self.squares if information is None else information
-        variance = np.maximum(total, 0.0) / np.maximum(information, TINY) ** 2
-        return np.where(information > TINY, np.minimum(variance, 1.0), 1.0)
+        variance = np.maximum(total, 0.0) / np.maximum(information, MIN_INFORMATION) ** 2
+        return np.where(information > MIN_INFORMATION, np.minimum(variance, 1.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -217,13 +217,13 @@ class _Fit:
         its workers, and without it the skills of the others would be fitted to noise.
         """
         fit = self
-        for _ in range(ROUNDS):
+        for _ in range(MAX_REFITS):
             expected, spread = fit.expected()
             n = fit.pairs.shared
             excess = (fit.pairs.agreed / n - expected) * np.sqrt(n / (expected * (1 - expected)))
-            is_explained = excess < SUSPECT_WITH_DOUBT * np.sqrt(1 + (n - 1) * spread)
+            is_explained = excess < SUSPECT_Z_UNCERTAIN * np.sqrt(1 + (n - 1) * spread)
             excess[(fit.weight == 0) | is_explained] = 0.0
-            suspects = np.flatnonzero(excess > SUSPECT)
+            suspects = np.flatnonzero(excess > SUSPECT_Z)
             if len(suspects) == 0:
                 break
             worst = suspects[np.argsort(-excess[suspects], kind="stable")[: max(len(suspects) // 4, 1)]]
@@ -272,7 +272,7 @@ class _Fit:
             variance[self.is_gold[worker]] = 0.0
             skills.append(skill)
             variances.append(variance)
-        q = np.clip(((m - 1) * skills[0] * skills[1] + 1) / m, LEAST_AGREEMENT, MOST_AGREEMENT)
+        q = np.clip(((m - 1) * skills[0] * skills[1] + 1) / m, MIN_AGREEMENT, MAX_AGREEMENT)
         product = skills[1] ** 2 * variances[0] + skills[0] ** 2 * variances[1] + variances[0] * variances[1]
         return q, np.minimum(((m - 1) / m) ** 2 * product / (q * (1 - q)), 1.0)
 
@@ -299,7 +299,7 @@ class _Fit:
 
     def _ratio(self, product: FloatArray, information: FloatArray, otherwise: FloatArray) -> FloatArray:
         """Return product / information, clipped to the range of skills; ``otherwise`` where there is no information."""
-        skill = np.divide(product, information, out=otherwise.copy(), where=information > TINY)
+        skill = np.divide(product, information, out=otherwise.copy(), where=information > MIN_INFORMATION)
         return np.clip(skill, -1 / (self.inference.n_classes - 1), 1.0)
 
 

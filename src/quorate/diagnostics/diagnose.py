@@ -15,7 +15,14 @@ from quorate.blocks.sampling import TaskSample, sample_for_pair_tests, sample_fo
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.diagnostics.answer_columns import AnswerColumns, answer_columns
 from quorate.diagnostics.class_dependence import held_out, misfit_findings, right_by_class, sample_for_class_test
-from quorate.diagnostics.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
+from quorate.diagnostics.components import (
+    TARGET_SKILL_ERROR,
+    ComponentFinding,
+    component_row,
+    counted_pairs,
+    examine,
+    parts,
+)
 from quorate.diagnostics.copying import agreement_findings, agreement_test, copying_findings
 from quorate.diagnostics.drift import drift_findings, drift_test
 from quorate.diagnostics.finding import ACTIONS, STOP, Finding, ordered, plain
@@ -72,9 +79,9 @@ SAMPLE_FIELDS = {
     "tasks": "test_sample",
     "classes": "class_test_sample",
 }
-MOST_SHOWN = 3  # findings of one kind that a summary lists
+MAX_SHOWN = 3  # findings of one kind that a summary lists
 # Kinds of notes, each with the kind of finding that states the same.
-COVERED = {UNDETERMINED: "cannot-be-judged", FAMILY: "copying-group"}
+FINDING_OF_NOTE = {UNDETERMINED: "cannot-be-judged", FAMILY: "copying-group"}
 
 
 def uncovered_notes(notes: Iterable[Note], findings: Iterable[Finding]) -> list[Note]:
@@ -84,7 +91,7 @@ def uncovered_notes(notes: Iterable[Note], findings: Iterable[Finding]) -> list[
     []
     """
     kinds = {finding.kind for finding in findings}
-    return [note for note in notes if COVERED.get(note.kind) not in kinds and note.kind not in TECHNICAL]
+    return [note for note in notes if FINDING_OF_NOTE.get(note.kind) not in kinds and note.kind not in TECHNICAL]
 
 
 @dataclass(frozen=True, repr=False)
@@ -278,7 +285,7 @@ class Diagnosis(Shown):
 
     def columns(self) -> list[str]:
         """Name the columns of `rows`."""
-        figures = ["lambda_min", "N_min", "kappa", "K", "error", f"tasks for {WANTED:g}"]
+        figures = ["lambda_min", "N_min", "kappa", "K", "error", f"tasks for {TARGET_SKILL_ERROR:g}"]
         return ["component", "workers", "pairs", "verdict", "witness", *figures]
 
     def rows(self, most: int = 10) -> Iterator[list[Any]]:
@@ -289,7 +296,7 @@ class Diagnosis(Shown):
             yield component_row(number, finding, names, self.result.info.n_tasks)
 
     def _repair_lines(self) -> Iterator[str]:
-        for comparison in self.comparisons[:MOST_SHOWN]:
+        for comparison in self.comparisons[:MAX_SHOWN]:
             task = plain(self.answers.task_names[comparison.task].as_py())
             worker = plain(self.worker_name(comparison.worker))
             partner = plain(self.worker_name(comparison.partner))
@@ -297,8 +304,8 @@ class Diagnosis(Shown):
                 f"To rate {count(len(comparison.workers), 'worker')} more precisely, let {worker} answer task "
                 f"{task} and 50 to 100 other tasks of {partner}."
             )
-        if len(self.comparisons) > MOST_SHOWN:
-            yield f"And {len(self.comparisons) - MOST_SHOWN:,} more such steps (--json lists all)."
+        if len(self.comparisons) > MAX_SHOWN:
+            yield f"And {len(self.comparisons) - MAX_SHOWN:,} more such steps (--json lists all)."
         crowd_info = self.result.info
         repair = self.repair
         if not repair.possible:
@@ -332,7 +339,7 @@ def headline_of(findings: Sequence[Finding]) -> str:
 def problem_lines(
     findings: Sequence[Finding], n_tasks: int, *, verbose: bool = False, texts: TaskTexts | None = None
 ) -> Iterator[str]:
-    """Yield the findings as numbered lines, at most MOST_SHOWN of each kind; hard tasks are counted, not numbered.
+    """Yield the findings as numbered lines, at most MAX_SHOWN of each kind; hard tasks are counted, not numbered.
 
     Args:
         findings: in their order.
@@ -345,16 +352,16 @@ def problem_lines(
         same = list(group)
         if kind == "hard-task":
             yield hard_tasks_line(len(same), n_tasks)
-        for finding in same[:MOST_SHOWN]:
+        for finding in same[:MAX_SHOWN]:
             number += kind != "hard-task"
             yield f"- {finding.line}" if kind == "hard-task" else f"{number}. {finding.line}"
             if texts is not None and len(finding.tasks) == 1 and texts.short(finding.tasks[0]):
                 yield f"   {texts.name}: {texts.short(finding.tasks[0])}"
             if verbose and finding.figures:
                 yield f"   {finding.figures}"
-        if len(same) > MOST_SHOWN:
-            yield f"   and {len(same) - MOST_SHOWN:,} more (--json lists all)"
-            number += 0 if kind == "hard-task" else len(same) - MOST_SHOWN
+        if len(same) > MAX_SHOWN:
+            yield f"   and {len(same) - MAX_SHOWN:,} more (--json lists all)"
+            number += 0 if kind == "hard-task" else len(same) - MAX_SHOWN
 
 
 SOFT_LABELS_FILE = "soft_labels.csv"  # what printed commands call the file of probabilities, if there is none yet
@@ -526,7 +533,7 @@ def rank_one_result(answers: Answers, *, gold: Source = None) -> Result:
 
 
 def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:
-    """Run every test: on the rank-one skills of ``result``, and for single workers on ``judged``."""
+    """Return the diagnosis: tests on the rank-one skills of ``result``, and for single workers on ``judged``."""
     answers = result.answers
     verdict = result.identifiability
     inference = result.inference

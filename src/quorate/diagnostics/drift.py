@@ -28,8 +28,8 @@ from quorate.voting.posterior import softmax
 from quorate.voting.vote import tally, weight
 
 MIN_TIMED_ANSWERS = 20  # timed answers on tasks with a consensus that a worker needs to be tested
-ROUNDS = 5  # largest number of tests, each without the peers who drift by the test before
-WEIGHTIEST = 1e-3  # smallest distance of the skills of peers from the ends of their range, so that weights are finite
+MAX_TESTS = 5  # largest number of tests, each without the peers who drift by the test before
+SKILL_MARGIN = 1e-3  # smallest distance of the skills of peers from the ends of their range, so that weights are finite
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def drift_test(answers: Answers, skills: FloatArray, times: FloatArray) -> Drift
         )
     order = _own_order(answers, times)
     steady = np.ones(answers.n_workers, dtype=bool)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_TESTS):
         test = _trends(answers, order, *_consensus(answers, np.where(steady, skills, 0.0)))
         before = steady
         steady = ~(test.adjusted <= MAX_FALSE_DISCOVERIES)
@@ -104,7 +104,7 @@ def _own_order(answers: Answers, times: FloatArray) -> FloatArray:
 def _consensus(answers: Answers, skills: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return for each answer c, its agreement with the peers' posterior, and k, the certainty of that posterior."""
     m = answers.n_classes
-    known = np.clip(np.nan_to_num(skills), -1 / (m - 1) + WEIGHTIEST, 1 - WEIGHTIEST)
+    known = np.clip(np.nan_to_num(skills), -1 / (m - 1) + SKILL_MARGIN, 1 - SKILL_MARGIN)
     weights = weight(known, m)
     scores = tally(answers, weights)[answers.task]
     rows = np.arange(answers.n_answers)

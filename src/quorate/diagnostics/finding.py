@@ -201,7 +201,7 @@ def plain(value: object) -> str:
 
 
 def quoted(label: object) -> str:
-    """Write a label in double quotes.
+    """Return a label in double quotes.
 
     >>> quoted("neutral")
     '"neutral"'

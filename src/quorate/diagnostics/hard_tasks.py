@@ -24,13 +24,13 @@ from quorate.statistics import benjamini_hochberg
 from quorate.voting.posterior import logsumexp_rows
 from quorate.voting.vote import accuracy
 
-PARTS = (0.0, 0.25, 0.5, 0.75)  # fractions of their skills that workers may have on a hard task
-DRAWS = (10, 40, 600)  # number of draws with each fraction, in successive stages
+SKILL_FRACTIONS = (0.0, 0.25, 0.5, 0.75)  # fractions of their skills that workers may have on a hard task
+N_DRAWS = (10, 40, 600)  # number of draws with each fraction, in successive stages
 STANDARD_ERRORS = 3  # conventional: by so many, the p-value of a task may be smaller than its estimate
-LOOK = 1.0  # log-likelihood ratio above which a task is simulated; below, its p-value is 1
-BATCH = 2_000_000  # answers that are drawn at a time
-IN_CACHE = 65_536  # answers whose probabilities are computed at a time: these stay in the processor's cache
-LEAST_PROBABILITY = 1e-6  # of a right or a wrong answer: no answer is impossible
+MIN_LOG_RATIO = 1.0  # log-likelihood ratio above which a task is simulated; below, its p-value is 1
+MAX_DRAWN_ANSWERS = 2_000_000  # answers that are drawn at a time
+MAX_CACHED_ANSWERS = 65_536  # answers whose probabilities are computed at a time: these stay in the processor's cache
+MIN_PROBABILITY = 1e-6  # of a right or a wrong answer: no answer is impossible
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
     p = np.where(answers.per_task >= 2, 1.0, np.nan)
     rng = np.random.default_rng(seed)
     n_tested = np.count_nonzero(~np.isnan(p))
-    tasks = np.flatnonzero((ratio > LOOK) & ~np.isnan(p))
-    for draws in DRAWS:
+    tasks = np.flatnonzero((ratio > MIN_LOG_RATIO) & ~np.isnan(p))
+    for draws in N_DRAWS:
         if len(tasks) == 0:
             break
-        p[tasks], least_p = _drawn(model, answers, tasks, ratio[tasks], draws, rng)
+        p[tasks], least_p = _simulated_p(model, answers, tasks, ratio[tasks], draws, rng)
         # If at most k of n tasks are named, the p-value of each is at most k / n times the false discovery rate.
         tasks = tasks[least_p <= MAX_FALSE_DISCOVERIES * len(tasks) / n_tested]
     return TaskTest(ratio, p, benjamini_hochberg(p))
@@ -102,8 +102,8 @@ class _Model:
     @staticmethod
     def of(skills: FloatArray, n_classes: int) -> "_Model":
         known = np.nan_to_num(skills)
-        p = np.stack([accuracy(part * known, n_classes) for part in (*PARTS, 1.0)])
-        p = np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+        p = np.stack([accuracy(part * known, n_classes) for part in (*SKILL_FRACTIONS, 1.0)])
+        p = np.clip(p, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
         return _Model(p, np.log(p), np.log((1 - p) / max(n_classes - 1, 1)), n_classes)
 
     def log_chances(self, task: IntArray, worker: IntArray, labels: IntArray, n_tasks: int) -> FloatArray:
@@ -124,7 +124,7 @@ class _Model:
 
     def ratio(self, chances: FloatArray) -> FloatArray:
         """Return the log-likelihood ratio: a fraction of the skills, with equal prior probabilities, against all."""
-        ratio: FloatArray = logsumexp_rows(chances[:-1].T) - np.log(len(PARTS)) - chances[-1]
+        ratio: FloatArray = logsumexp_rows(chances[:-1].T) - np.log(len(SKILL_FRACTIONS)) - chances[-1]
         return ratio
 
     def weights(self, task: IntArray, worker: IntArray, labels: IntArray, ratio: FloatArray) -> FloatArray:
@@ -182,7 +182,7 @@ def _cell_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
     return sums
 
 
-def _drawn(
+def _simulated_p(
     model: _Model, answers: Answers, tasks: IntArray, ratio: FloatArray, draws: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Estimate p-values by ``draws`` draws from each part of the skills and from all of them.
@@ -195,7 +195,7 @@ def _drawn(
     is_chosen = place[answers.task] >= 0
     task = place[answers.task[is_chosen]]
     worker = answers.worker[is_chosen]
-    at_once = max(BATCH // len(task), 1)
+    at_once = max(MAX_DRAWN_ANSWERS // len(task), 1)
     total = np.zeros(len(tasks))
     squares = np.zeros(len(tasks))
     done = 0
@@ -206,7 +206,7 @@ def _drawn(
             wrong = rng.random((n, len(worker))) >= model.chance[part, worker]
             labels = np.where(wrong, rng.integers(1, model.n_classes, wrong.shape), 0)
             weight = np.empty((n, len(tasks)))
-            for rows in runs(n, len(worker), IN_CACHE):
+            for rows in runs(n, len(worker), MAX_CACHED_ANSWERS):
                 weight[rows] = model.weights(task, worker, labels[rows], ratio)
             total = total + weight.sum(axis=0)
             squares = squares + (weight**2).sum(axis=0)

@@ -15,7 +15,7 @@ from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, plain
 from quorate.statistics import benjamini_hochberg
 
 # Share of the usual duration. Conventional: surveys call a respondent a speeder below a third of the median duration.
-MUCH_FASTER = 1 / 3
+MAX_FAST_RATIO = 1 / 3
 MIN_TIMED = 10  # answers with a duration that a worker needs to be tested
 MIN_WORKERS = 3  # tested workers needed for a usual duration
 # Names that annotation tools and tables give to the duration of an answer, in lower case, without separators.
@@ -73,7 +73,7 @@ def haste_findings(answers: Answers, durations: FloatArray, unit: str = " second
     for worker in tested.tolist():
         typical[worker] = np.median(durations[is_timed & (answers.worker == worker)])
     usual = float(np.median(typical[tested]))
-    is_fast = is_timed & (durations < MUCH_FASTER * usual)
+    is_fast = is_timed & (durations < MAX_FAST_RATIO * usual)
     n_fast = np.bincount(answers.worker[is_fast], minlength=answers.n_workers)
     p = np.full(answers.n_workers, np.nan)
     p[tested] = binom.sf(n_fast[tested] - 1, n_timed[tested], 0.5)

@@ -142,7 +142,7 @@ def _names(result: Result, codes: tuple[int, ...]) -> list[object]:
     return [result.info.worker_names[code].as_py() for code in codes]
 
 
-LEAST_COMPONENT = 4  # workers: the smallest component that can be nearly bipartite has two sides of two
+MIN_COMPONENT_WORKERS = 4  # workers: the smallest component that can be nearly bipartite has two sides of two
 
 
 def tie_findings(
@@ -167,7 +167,7 @@ def tie_findings(
     """
     positions = None if crowd is None else grouped(verdict.component[crowd.worker], verdict.n_components)
     for number, part in enumerate(parts):
-        if not part.part.identifiable or part.part.bipartite or part.n_codes < LEAST_COMPONENT:
+        if not part.part.identifiable or part.part.bipartite or part.n_codes < MIN_COMPONENT_WORKERS:
             continue
         if crowd is not None and positions is not None and np.diff(crowd.task[positions[number][[0, -1]]])[0] == 0:
             continue  # all workers answered the same single task: no group is connected by fewer tasks than another

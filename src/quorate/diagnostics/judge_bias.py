@@ -35,7 +35,7 @@ from quorate.statistics import holm
 
 MIN_VERDICTS = 30  # that a judge needs to be tested: with fewer, the distribution of the coefficient is not normal
 MIN_JUDGES = 3  # without known labels: the judge, another one, and the rest as its instrument
-LEVEL = 0.05  # conventional: probability that any judge without bias is named
+SIGNIFICANCE_LEVEL = 0.05  # conventional: probability that any judge without bias is named
 # Smallest difference between a worker's share of one side and that of the others. If sides are shown at random, skill
 # does not change the share; if one side is right in 60% of the tasks, a worker who guesses differs by 10 points. A
 # judgement.
@@ -44,7 +44,7 @@ MIN_SIDE_DIFFERENCE = 0.15
 # 47 panels with known truth the ratio was within this range for 87% of 658 judges and classes.
 MIN_ACCURACY_RATIO = 0.5
 MAX_ACCURACY_RATIO = 2.0
-MOST_NAMED = 6  # workers whose shares a sentence states
+MAX_NAMED = 6  # workers whose shares a sentence states
 
 
 @dataclass(frozen=True)
@@ -270,14 +270,14 @@ def significant_effects(result: Result, covariate: Covariate) -> Iterator[tuple[
     while True:
         effects = [effect for effect in covariate_effects(result, covariate, aside) if effect.worker not in aside]
         corrected = holm(np.array([effect.p for effect in effects]))
-        if len(effects) == 0 or corrected.min() > LEVEL:
+        if len(effects) == 0 or corrected.min() > SIGNIFICANCE_LEVEL:
             return
         clearest = int(corrected.argmin())
         worker = effects[clearest].worker
         yield from (
             (effect, float(p))
             for effect, p in zip(effects, corrected, strict=True)
-            if effect.worker == worker and p <= LEVEL
+            if effect.worker == worker and p <= SIGNIFICANCE_LEVEL
         )
         aside.append(worker)
 
@@ -484,7 +484,7 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
     apart_workers = [
         (worker, effect)
         for worker, effect, p in zip(tested, effects, adjusted_p, strict=True)
-        if p <= LEVEL and abs(effect) >= MIN_SIDE_DIFFERENCE
+        if p <= SIGNIFICANCE_LEVEL and abs(effect) >= MIN_SIDE_DIFFERENCE
     ]
     if not apart_workers:
         return
@@ -495,13 +495,13 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
         often = share[worker] if side else 1 - share[worker]
         name = plain(answers.worker_names[worker].as_py())
         parts.append(f"{name} {quoted(answers.classes[side].as_py())} {often:.0%}")
-    first, *rest = parts[:MOST_NAMED]
+    first, *rest = parts[:MAX_NAMED]
     worker_name, _, rest_of_first = first.rpartition(' "')
     sentence = f'{worker_name} answers "{rest_of_first} of the time'
     if rest:
         listed = rest[0] if len(rest) == 1 else f"{', '.join(rest[:-1])} and {rest[-1]}"
         sentence += f"; {listed}"
-    more = f" and {len(parts) - MOST_NAMED:,} more" if len(parts) > MOST_NAMED else ""
+    more = f" and {len(parts) - MAX_NAMED:,} more" if len(parts) > MAX_NAMED else ""
     yield Finding(
         "position-bias",
         f"{sentence}{more}, on the same tasks. This may be position bias. To measure it, show each pair in both orders "
@@ -586,7 +586,7 @@ def position_findings(answers: Answers, pairs: Sequence[Any]) -> Iterator[Findin
     effects = _position_effects(answers, pairs)
     adjusted_p = holm(np.array([effect[-1] for effect in effects]))
     for (worker, inconsistent, n, value, low, high, p), adjusted in zip(effects, adjusted_p, strict=True):
-        if adjusted > LEVEL:
+        if adjusted > SIGNIFICANCE_LEVEL:
             continue
         label = quoted(answers.classes[int(value > 0)].as_py())
         ends = sorted(min(0.5 + side * (1 if value > 0 else -1) / 2, 1.0) for side in (low, high))

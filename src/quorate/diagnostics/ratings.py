@@ -138,13 +138,13 @@ def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
     return " ".join(sentences)
 
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 def _with_shares(result: Result, codes: IntArray) -> str:
     """Name workers, those with the most answers first, each with its share of right answers."""
     share = share_of_right_answers(result).share
     ranked = codes[np.lexsort([codes, -result.info.per_worker[codes]])]
-    texts = [f"{named(result.info.worker_names, [code])} ({share[code]:.0%})" for code in ranked[:MOST_NAMED].tolist()]
-    more = f" and {len(ranked) - MOST_NAMED:,} more" if len(ranked) > MOST_NAMED else ""
+    texts = [f"{named(result.info.worker_names, [code])} ({share[code]:.0%})" for code in ranked[:MAX_NAMED].tolist()]
+    more = f" and {len(ranked) - MAX_NAMED:,} more" if len(ranked) > MAX_NAMED else ""
     return f"{', '.join(texts)}{more}"

@@ -2,9 +2,9 @@
 
 For a worker of skill u, the raw estimate r has the variance f·(alpha + beta u - gamma u²). So (r - u) divided by the
 standard deviation is a test of skill u, and the interval contains every u that is not rejected. An adversary is a
-worker for whom a skill of zero or more is rejected; a spammer is one for whom every skill of at least MARGIN in size is
-rejected. A worker is named if the test, adjusted over all workers, rejects and the interval lies below zero, or
-between -MARGIN and MARGIN.
+worker for whom a skill of zero or more is rejected; a spammer is one for whom every skill of at least MAX_SPAMMER_SKILL
+in size is rejected. A worker is named if the test, adjusted over all workers, rejects and the interval lies below zero,
+or between -MAX_SPAMMER_SKILL and MAX_SPAMMER_SKILL.
 
 A one-button worker nearly always gives one class, more often than its tasks explain. Two tests decide. The first
 compares the number of answers of its favourite class with the number to expect if it answered as the other workers do
@@ -416,7 +416,7 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
 
 # Upper limit of the size of a spammer's skill. Information grows with the square of the skill: an answer of skill 0.25
 # carries a tenth of the information of one of skill 0.8.
-MARGIN = 0.25
+MAX_SPAMMER_SKILL = 0.25
 
 
 def skill_test(result: Result, skill: float) -> FloatArray:
@@ -463,7 +463,7 @@ def adversary_p(result: Result) -> FloatArray:
 
 
 def spammer_p(result: Result) -> FloatArray:
-    """Return the p-value of each worker's skill being MARGIN or more away from zero: two one-sided tests.
+    """Return the p-value of each worker's skill being MAX_SPAMMER_SKILL or more away from zero: two one-sided tests.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(800, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers, "rank-one")
@@ -471,9 +471,9 @@ def spammer_p(result: Result) -> FloatArray:
     [False, False, False, True]
     """
     lowest = -1 / max(result.info.n_classes - 1, 1)
-    p: FloatArray = normal_cdf(skill_test(result, MARGIN))
-    if lowest < -MARGIN:  # with many classes, no skill can be below -MARGIN
-        p = np.maximum(p, normal_cdf(-skill_test(result, -MARGIN)))
+    p: FloatArray = normal_cdf(skill_test(result, MAX_SPAMMER_SKILL))
+    if lowest < -MAX_SPAMMER_SKILL:  # with many classes, no skill can be below -MAX_SPAMMER_SKILL
+        p = np.maximum(p, normal_cdf(-skill_test(result, -MAX_SPAMMER_SKILL)))
     return p
 
 
@@ -489,7 +489,7 @@ def worker_findings(result: Result) -> Iterator[Finding]:
     p_adversary = adversary_p(result)
     p_spammer = spammer_p(result)
     is_adversary = is_surely_opposite(result)
-    is_within = (intervals.low > -MARGIN) & (intervals.high < MARGIN)
+    is_within = (intervals.low > -MAX_SPAMMER_SKILL) & (intervals.high < MAX_SPAMMER_SKILL)
     is_spammer = is_discovery(p_spammer) & is_within & ~is_adversary
     for kind, p, is_named in (("adversary", p_adversary, is_adversary), ("spammer", p_spammer, is_spammer)):
         if is_named.any():
@@ -612,7 +612,7 @@ def is_language_model(result: Result, worker: int) -> bool:
 
 
 def two_digits(skill: float) -> str:
-    """Write a skill with two decimals, and no minus sign before zero.
+    """Return a skill as text with two decimals, without a minus sign before zero.
 
     >>> two_digits(-0.001), two_digits(0.5)
     ('0.00', '0.50')

@@ -22,7 +22,7 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.estimation.estimands import Estimand, Prevalence, Value
-from quorate.estimation.means import FEWEST, ByEither, ByKnown, MeanEstimator, Undecided
+from quorate.estimation.means import MIN_KNOWN_LABELS, ByEither, ByKnown, MeanEstimator, Undecided
 from quorate.statistics import holm
 
 MAX_SYSTEMS = 20  # largest number of values of the column for which all pairs are compared
@@ -106,7 +106,7 @@ def positive_class(classes: Sequence[Any]) -> int:
 def differences(
     estimator: MeanEstimator,
     classes: Sequence[Any],
-    worth: Value | None,
+    class_values: Value | None,
     code: IntArray,
     values: Sequence[Any],
     item: IntArray | None = None,
@@ -116,7 +116,7 @@ def differences(
     Args:
         estimator: of means.
         classes: names of the classes.
-        worth: the number of each class, if means of numbers are compared instead of shares.
+        class_values: the number of each class, if means of numbers are compared instead of shares.
         code: the part of each task, -1 for none.
         values: the names of the parts.
         item: the item of each task, by which parts are paired; None for no pairs.
@@ -132,14 +132,14 @@ def differences(
     present = [number for number in range(len(values)) if (code == number).any()]
     if len(present) < 2 or len(present) > MAX_SYSTEMS or isinstance(estimator, Undecided):
         return ()
-    quantity: Estimand = Prevalence(len(classes)) if worth is None else worth
-    rows = [0] if worth is not None else list(range(len(classes)))
-    if worth is None and len(classes) == 2:
+    quantity: Estimand = Prevalence(len(classes)) if class_values is None else class_values
+    rows = [0] if class_values is not None else list(range(len(classes)))
+    if class_values is None and len(classes) == 2:
         rows = [positive_class(classes)]
     found = []
     for first, second in combinations(present, 2):
         for row in rows:
-            names = (values[second], values[first], None if worth is not None else classes[row])
+            names = (values[second], values[first], None if class_values is not None else classes[row])
             is_second = code == second
             is_first = code == first
             if isinstance(estimator, ByKnown) and not isinstance(estimator, ByEither):
@@ -169,7 +169,7 @@ def _by_known(
 
     y = quantity.at(estimator.sample.rows, estimator.true)[row]
     for part in (is_one, is_two):
-        if estimator.sample.within(part).n_drawn < FEWEST and part[estimator.sample.rows].sum() != part.sum():
+        if estimator.sample.within(part).n_drawn < MIN_KNOWN_LABELS and part[estimator.sample.rows].sum() != part.sum():
             return None
     is_alike = any(np.ptp(y[part[estimator.sample.rows]]) == 0 for part in (is_one, is_two))
     if is_alike and not estimator.is_known[is_one | is_two].all():

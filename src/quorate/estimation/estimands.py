@@ -68,7 +68,7 @@ class Right(Share):
     predicted: IntArray  # a class for every task; negative if it is not a class of the answers
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
-        """Whether the prediction is the class."""
+        """Return 1 where the prediction is the class, else 0."""
         return ones_where(self.predicted[tasks] == classes)[None]
 
     def expected(self, posterior: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from quorate.errors import OptionError, check_level, count, for_shell, in_python
 from quorate.estimation.differences import Difference, difference_lines, differences
 from quorate.estimation.estimands import Better, Confused, Prevalence, Right, Value, Wins
 from quorate.estimation.means import (
-    FEWEST,
+    MIN_KNOWN_LABELS,
     ByEither,
     ByKnown,
     ByModel,
@@ -45,7 +45,7 @@ from quorate.methods.aggregate import aggregate
 from quorate.methods.support import missing_evidence
 from quorate.notes import expert_command, without_repeated_advice
 
-MOST_CLASSES = 20  # largest number of classes for a confusion table
+MAX_CONFUSION_CLASSES = 20  # largest number of classes for a confusion table
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def model_figures(estimator: MeanEstimator, answers: Answers, model: Predictions
         if (predicted == c).any():
             precision[name] = estimated(estimator.means(Right(predicted), predicted == c))[0]
         recall[name] = estimated(recall_of(estimator, predicted, c, has_prediction))[0]
-    if len(names) <= MOST_CLASSES:
+    if len(names) <= MAX_CONFUSION_CLASSES:
         cells = estimated(estimator.means(Confused(predicted, len(names)), has_prediction))
         confusion = {
             (true, guess): cells[i * len(names) + j] for i, true in enumerate(names) for j, guess in enumerate(names)
@@ -204,7 +204,7 @@ def part_figures(
     estimator: MeanEstimator,
     answers: Answers,
     models: list[Predictions],
-    worth: Value | None,
+    class_values: Value | None,
     code: IntArray,
     values: list[Any],
 ) -> Iterator[PartFigures]:
@@ -214,7 +214,7 @@ def part_figures(
         estimator: of means.
         answers: to the tasks.
         models: predictions whose accuracy is estimated.
-        worth: the number of each class, if a mean is estimated.
+        class_values: the number of each class, if a mean is estimated.
         code: the part of each task, -1 for none.
         values: names of the parts.
 
@@ -239,7 +239,7 @@ def part_figures(
                 model.name: estimated(estimator.means(Right(model.label), is_in_part & model.is_there))[0]
                 for model in models
             },
-            None if worth is None else estimated(estimator.means(worth, is_in_part))[0],
+            None if class_values is None else estimated(estimator.means(class_values, is_in_part))[0],
         )
 
 
@@ -274,7 +274,7 @@ CONTRADICT = (
 )
 # Mean ratio of interval widths, with the workers' answers and with the known labels alone, from which a sentence says
 # that the workers add nothing.
-ADDS_NOTHING = 0.995
+NO_GAIN_RATIO = 0.995
 
 
 @dataclass(frozen=True, repr=False)
@@ -410,7 +410,7 @@ class Estimates(Shown):
         lines += self._gain_lines()
         lines += self._sum_lines()
         if self.method != UNDECIDED and any(figure.low is None for *_, figure in self._rows()):
-            lines.append(f"No interval is stated if there are fewer than {FEWEST} known labels.")
+            lines.append(f"No interval is stated if there are fewer than {MIN_KNOWN_LABELS} known labels.")
         return without_repeated_advice([*lines, *self.notes, *([] if self.plan is None else self.plan.lines())])
 
     def _sum_lines(self) -> list[str]:
@@ -430,7 +430,7 @@ class Estimates(Shown):
         if not ratios:
             return []
         ratio = float(np.mean(ratios))
-        if ratio >= ADDS_NOTHING:
+        if ratio >= NO_GAIN_RATIO:
             return [
                 f"The workers add nothing here: the {count(self.n_known, 'known label')} alone give the same intervals."
             ]
@@ -528,14 +528,14 @@ def estimate(
     if sampled is not None and sampled not in SAMPLED:
         raise unknown(sampled, SAMPLED, "sampled= (--sampled)")
     estimator, basis = _choose_estimator(read, gold, sampled, method, level)
-    worth = None if value is None else Value(_values(value, answers))
+    class_values = None if value is None else Value(_values(value, answers))
     models = [] if predictions is None else read_predictions(predictions, answers, task, label)
     parts = []
     group_differences: tuple[Difference, ...] = ()
     if by is not None:
         code, values, item = system_columns(read, tasks, by, pair_by)
-        parts = list(part_figures(estimator, answers, models, worth, code, values))
-        group_differences = differences(estimator, answers.classes.to_pylist(), worth, code, values, item)
+        parts = list(part_figures(estimator, answers, models, class_values, code, values))
+        group_differences = differences(estimator, answers.classes.to_pylist(), class_values, code, values, item)
     pair = [model.label for model in models]
     both = models[0].is_there & models[1].is_there if len(models) == 2 else None
     wins = None if both is None else estimated(estimator.means(Wins(*pair), both))
@@ -552,7 +552,7 @@ def estimate(
         warnings=basis.warnings,
         notes=tuple(note for model in models for note in model.notes()),
         prevalence=by_class(answers, estimated(estimator.means(shares))),
-        mean=None if worth is None else estimated(estimator.means(worth))[0],
+        mean=None if class_values is None else estimated(estimator.means(class_values))[0],
         models=tuple(model_figures(estimator, answers, model) for model in models),
         difference=None if both is None else estimated(estimator.means(Better(*pair), both))[0],
         wins=None if wins is None else (wins[0], wins[1]),
@@ -658,19 +658,19 @@ def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str
 def _values(value: Mapping[Any, float] | str, answers: Answers) -> FloatArray:
     """Return the number of each class."""
     names = answers.classes.to_pylist()
-    worth = {str(name): name for name in names} if value == CLASSES else value
-    if isinstance(worth, str):
+    class_values = {str(name): name for name in names} if value == CLASSES else value
+    if isinstance(class_values, str):
         raise OptionError(
             f"value= (--value) must give a number for every class, or be {CLASSES!r} if the classes are numbers"
         )
-    worth = {str(name): number for name, number in worth.items()}
-    missing = [name for name in names if str(name) not in worth]
+    class_values = {str(name): number for name, number in class_values.items()}
+    missing = [name for name in names if str(name) not in class_values]
     if missing:
         raise OptionError(
             f"value= (--value) lacks {listing(missing)}. Give a number for every class, for example a=1,b=0"
         )
     try:
-        numbers = np.array([float(worth[str(name)]) for name in names])
+        numbers = np.array([float(class_values[str(name)]) for name in names])
     except (TypeError, ValueError):
         raise OptionError(
             f"value= (--value) must give a number for each of the classes {listing(names)}, for example a=1,b=0"

@@ -16,7 +16,7 @@ from quorate.result import Result
 
 # Probability that a random sample is rejected. Conventional; the coverage of the intervals falls by less than this,
 # because the interval of the model replaces that of the rejected sample.
-FALSE_ALARM = 0.01
+SIGNIFICANCE_LEVEL = 0.01
 N_SAMPLES = 999  # random samples with which the known labels are compared: p-values are multiples of 0.001
 # Number of known labels from which the means are taken as normal, and no samples are drawn.
 MIN_NORMAL = 1000
@@ -74,7 +74,7 @@ def find_imbalance(rows: IntArray, result: Result) -> Imbalance | None:
     difference = standardized[rows].mean(axis=0)
     most = int(np.abs(difference).argmax())
     p_value = _p_value(standardized, n, float(np.abs(difference[most])))
-    if p_value > FALSE_ALARM:
+    if p_value > SIGNIFICANCE_LEVEL:
         return None
     at = int(np.flatnonzero(varies)[most])
     if at == features.shape[1] - 1:

@@ -19,13 +19,13 @@ from quorate.models.confusion import check_size
 from quorate.notes import JUDGES, warning_line
 from quorate.voting.posterior import FLOOR, clamp_gold, softmax
 
-FEWEST = 5  # known labels drawn at random that an interval needs
+MIN_KNOWN_LABELS = 5  # known labels drawn at random that an interval needs
 # Bias of class shares that the calibration does not explain, divided by the share of tasks that may have a wrong label.
 # With this value the intervals contain 95 % of the class shares of 26 public crowds, each estimated with the value from
 # the other crowds. `python -m experiments.runner estimates` prints both.
 SHARE_BIAS = 0.6
-KEPT = 20_000_000  # largest number of entries of the posteriors by beta that are stored, 160 MB; else computed again
-GRID = 501  # number of values of a recall that are tested
+MAX_STORED_ENTRIES = 20_000_000  # of the posteriors by beta, 160 MB; larger ones are computed again at each use
+N_RECALL_VALUES = 501  # number of values of a recall that are tested
 
 
 class MeanEstimator(Protocol):
@@ -74,7 +74,7 @@ class ByKnown:
             sample = sample.within(within)
         if len(sample.rows) == sample.n_tasks > 0:
             return _exact(y)
-        if sample.n_drawn < FEWEST and sample.n_drawn < (~sample.is_chosen).sum():
+        if sample.n_drawn < MIN_KNOWN_LABELS and sample.n_drawn < (~sample.is_chosen).sum():
             return _no_interval(guess)
         return ppi_mean(
             y, guess, sample, lowest=quantity.lowest, highest=quantity.highest, z=self.z, is_count=quantity.is_count
@@ -106,7 +106,7 @@ class ByModel:
     def calibrated_by(self) -> Iterable[FloatArray]:
         """The raw posterior tempered with each beta, without the validity, which is applied later; stored if small."""
         posteriors = _ByBeta(self.raw_posterior, self.known)
-        return list(posteriors) if len(TEMPERATURES) * self.raw_posterior.size <= KEPT else posteriors
+        return list(posteriors) if len(TEMPERATURES) * self.raw_posterior.size <= MAX_STORED_ENTRIES else posteriors
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """Estimate by the posterior; the interval includes the errors of calibration, chance, and a bias of shares."""
@@ -248,7 +248,7 @@ def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, with
     >>> float(result.high[0]), bool(result.low[0] > 0.7)
     (1.0, True)
     """
-    shares = np.linspace(0.0, 1.0, GRID)
+    shares = np.linspace(0.0, 1.0, N_RECALL_VALUES)
     tested = estimator.means(RecallTest(predicted, of_class, shares), within)
     best = np.nan
     if np.isfinite(tested.value).all():

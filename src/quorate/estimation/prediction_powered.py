@@ -24,9 +24,9 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 
 # Pseudo-observations at each end of the range. The intervals depend little on this number, as
 # `python -m experiments.runner estimates` shows.
-UNSEEN = 0.05
-STEEPEST = 60.0  # largest eta times the range: nearly all weight is then at one end
-HALVINGS = 27  # bisection steps of the range of eta, 2 * STEEPEST: the error is then about 1e-6
+PSEUDO_OBSERVATIONS = 0.05
+MAX_TILT = 60.0  # largest eta times the range: nearly all weight is then at one end
+HALVINGS = 27  # bisection steps of the range of eta, 2 * MAX_TILT: the error is then about 1e-6
 
 
 def score_ends(
@@ -37,7 +37,7 @@ def score_ends(
     weights: FloatArray | None = None,
     shrink: FloatArray | float = 1.0,
     z: float = 1.959963984540054,
-    unseen: float = UNSEEN,
+    unseen: float = PSEUDO_OBSERVATIONS,
     least: FloatArray | float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """Return both ends of the interval for the mean of each row.
@@ -77,7 +77,7 @@ def _end(
     least: FloatArray | float,
 ) -> FloatArray:
     """Return one end of the interval of each row: the mean at which the test begins to reject, by bisection of eta."""
-    inner, outside = (np.full(len(points), end) for end in (-STEEPEST, STEEPEST))
+    inner, outside = (np.full(len(points), end) for end in (-MAX_TILT, MAX_TILT))
     mean = middle
     for _ in range(HALVINGS):
         steep = (inner + outside) / 2
@@ -92,8 +92,8 @@ def _end(
     return mean
 
 
-NEAR = 1e-6  # numerical error of the intervals
-FLAT = 1e-9  # variance of the guesses that counts as zero
+INTERVAL_TOLERANCE = 1e-6  # numerical error of the intervals
+MIN_GUESS_VARIANCE = 1e-9  # variance of the guesses that counts as zero
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def ppi_mean(
     highest: float | FloatArray = 1.0,
     z: float,
     is_count: bool = False,
-    unseen: float = UNSEEN,
+    unseen: float = PSEUDO_OBSERVATIONS,
 ) -> Powered:
     """Estimate the mean over all tasks of each row.
 
@@ -222,7 +222,7 @@ def powered_rows(
     highest: FloatArray,
     weights: FloatArray | None = None,
     z: float,
-    unseen: float = UNSEEN,
+    unseen: float = PSEUDO_OBSERVATIONS,
 ) -> Powered:
     """Estimate the mean of each row over the tasks from which the known ones were drawn.
 
@@ -258,7 +258,7 @@ def powered_rows(
     low, high = score_ends(values, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen, least=seen)
     alone_low, alone_high = score_ends(y, lowest, highest, weights=weights, shrink=shrink, z=z, unseen=unseen)
     # If the guesses have no information, estimating their power makes the interval wider: use the known labels alone.
-    alone = high - low >= alone_high - alone_low - NEAR
+    alone = high - low >= alone_high - alone_low - INTERVAL_TOLERANCE
     low, high = (
         np.clip(np.where(alone, by_known, by_both), lowest, highest)
         for by_known, by_both in ((alone_low, low), (alone_high, high))
@@ -286,7 +286,7 @@ def over_all(powered: Powered, certain: FloatArray | float, n_rest: int, n_tasks
     def mean(part: FloatArray, side: int = 0) -> FloatArray:
         total = certain + n_rest * part
         if is_count and side:
-            off = NEAR * n_rest
+            off = INTERVAL_TOLERANCE * n_rest
             total = np.ceil(total - off) if side > 0 else np.floor(total + off)
         share: FloatArray = total / n_tasks + 0.0  # + 0.0 turns -0.0 into 0.0
         return share
@@ -323,5 +323,5 @@ def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:
     mean_f = sum_of_others(f) / total
     covariance = sum_of_others(y * f) / total - mean_y * mean_f
     variance = sum_of_others(f**2) / total - mean_f**2
-    slope = np.divide(covariance, variance, out=np.zeros_like(covariance), where=variance > FLAT)
+    slope = np.divide(covariance, variance, out=np.zeros_like(covariance), where=variance > MIN_GUESS_VARIANCE)
     return np.clip(slope, 0.0, 1.0)

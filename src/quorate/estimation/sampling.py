@@ -26,8 +26,8 @@ from quorate.errors import (
 )
 from quorate.estimation.estimands import Estimand
 from quorate.estimation.gold_sample_check import Imbalance, find_imbalance
-from quorate.estimation.means import FEWEST, ByKnown, MeanEstimator
-from quorate.estimation.prediction_powered import UNSEEN, KnownSample, powers, score_ends
+from quorate.estimation.means import MIN_KNOWN_LABELS, ByKnown, MeanEstimator
+from quorate.estimation.prediction_powered import PSEUDO_OBSERVATIONS, KnownSample, powers, score_ends
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.dataframes import is_series
 from quorate.io.read_table import Source, read_table
@@ -85,13 +85,13 @@ def sampling_of(
     sample = KnownSample.random(rows, answers.n_tasks)
     if has_design and probability is not None:
         sample = KnownSample(rows, probability[rows], answers.n_tasks)
-    if sample.n_drawn < FEWEST and len(rows) < answers.n_tasks:
+    if sample.n_drawn < MIN_KNOWN_LABELS and len(rows) < answers.n_tasks:
         at_random = " drawn at random" if sample.n_drawn < len(rows) else ""
         verb = "is" if sample.n_drawn == 1 else "are"
         raise OptionError(
-            f"{count(sample.n_drawn, 'known label')}{at_random} {verb} too few for an interval; at least {FEWEST} are "
-            "needed, and 30 are better. Label more (plan=, --plan), or use sampled='unknown' (--sampled unknown) "
-            "to estimate without them"
+            f"{count(sample.n_drawn, 'known label')}{at_random} {verb} too few for an interval; at least "
+            f"{MIN_KNOWN_LABELS} are needed, and 30 are better. Label more (plan=, --plan), or use sampled='unknown' "
+            "(--sampled unknown) to estimate without them"
         )
     if has_design:
         return Sampling(sample)
@@ -146,7 +146,7 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
     return probability_of_task
 
 
-LOOKED_AT = 2000  # tasks whose labels are drawn from the posterior for a plan, if there are no known labels
+MAX_PLAN_TASKS = 2000  # tasks whose labels are drawn from the posterior for a plan, if there are no known labels
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def plan_labels(
     rng = np.random.default_rng(seed)
     # The tasks are sorted by a hash before they are shuffled, so that the draw does not depend on the order of rows.
     shuffled = rng.permutation(order_by_hash(hash_ids(answers.task_names)))
-    y, f, middle = _seen(estimator, quantity, shuffled[:LOOKED_AT], rng)
+    y, f, middle = _seen(estimator, quantity, shuffled[:MAX_PLAN_TASKS], rng)
     lowest = np.broadcast_to(np.asarray(quantity.lowest, np.float64), len(y))
     highest = np.broadcast_to(np.asarray(quantity.highest, np.float64), len(y))
     n_alone = _needed(y, (lowest, highest), half_width, n_tasks, estimator.z)
@@ -257,12 +257,12 @@ def _seen(
 def _needed(values: FloatArray, ends: tuple[FloatArray, FloatArray], half_width: float, n_tasks: int, z: float) -> int:
     """Return the smallest number of observations with this distribution that reaches the half-width, by bisection."""
     n = values.shape[1]
-    few = min(FEWEST, n_tasks)
+    few = min(MIN_KNOWN_LABELS, n_tasks)
     enough = n_tasks
     while few < enough:
         tried = (few + enough) // 2
         as_many = n / tried
         shrink = as_many * (n_tasks - tried) / max(n_tasks - 1, 1)
-        low, high = score_ends(values, *ends, shrink=shrink, z=z, unseen=UNSEEN * as_many)
+        low, high = score_ends(values, *ends, shrink=shrink, z=z, unseen=PSEUDO_OBSERVATIONS * as_many)
         few, enough = (few, tried) if (high - low).max() <= 2 * half_width else (tried + 1, enough)
     return enough

@@ -11,7 +11,7 @@ from quorate.io.write_table import write_text
 from quorate.ranking.ranking import Ranking
 from quorate.reporting.html import render
 from quorate.reporting.svg import to_svg
-from quorate.reporting.tables import MOST_ROWS, Badge, Cell, Column, Sheet, number, percent
+from quorate.reporting.tables import MAX_ROWS, Badge, Cell, Column, Sheet, number, percent
 
 N_NEXT = 10  # pairs that the page proposes
 TONES = {
@@ -107,7 +107,7 @@ def _sorted(table: Table, column: str) -> Table:
 
 def _sheet(name: str, caption: str, table: Table, cells: Any) -> Sheet:
     columns, make = cells()
-    rows = tuple(make(row) for row in table.to_arrow().slice(0, MOST_ROWS).to_pylist())
+    rows = tuple(make(row) for row in table.to_arrow().slice(0, MAX_ROWS).to_pylist())
     return Sheet(name, caption, columns, rows, len(table))
 
 

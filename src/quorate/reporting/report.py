@@ -15,8 +15,15 @@ from quorate.advice.next_steps import NextSteps, steps_of
 from quorate.answers import Answers
 from quorate.arrays import Shown
 from quorate.blocks.sampling import MAX_TESTED_ANSWERS
-from quorate.charts.graph import MOST_EDGES, MOST_WORKERS, graph_chart
-from quorate.charts.result import DRAWN, MOST_IN_MAP, SURE, agreement_chart, confidence_chart, skills_chart
+from quorate.charts.graph import MAX_EDGES, MAX_WORKERS, graph_chart
+from quorate.charts.result import (
+    MAX_DRAWN_WORKERS,
+    MAX_MAP_WORKERS,
+    SURE,
+    agreement_chart,
+    confidence_chart,
+    skills_chart,
+)
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result, headline_of, problem_lines
 from quorate.errors import OptionError
 from quorate.evaluation.compare import Comparison, compare
@@ -65,12 +72,12 @@ def captions(result: Result, confident: float, *, has_copying: bool = False) -> 
     n = result.answers.n_workers
     has_intervals = not np.isnan(result.intervals.low).all()
     interval = f" with {result.intervals.level:.0%} interval" if has_intervals else ""
-    sampled = f" Drawn: {DRAWN:,} of {n:,} workers, evenly by rank." if n > DRAWN else ""
-    few = f" Drawn: {MOST_WORKERS:,} of {n:,} workers, the most active of each group." if n > MOST_WORKERS else ""
+    sampled = f" Drawn: {MAX_DRAWN_WORKERS:,} of {n:,} workers, evenly by rank." if n > MAX_DRAWN_WORKERS else ""
+    few = f" Drawn: {MAX_WORKERS:,} of {n:,} workers, the most active of each group." if n > MAX_WORKERS else ""
     # n (n - 1) / 2 is an upper bound of the number of pairs; with fewer pairs the sentence is still true.
-    thin = f" At most {MOST_EDGES:,} lines, the strongest." if n * (n - 1) // 2 > MOST_EDGES else ""
+    thin = f" At most {MAX_EDGES:,} lines, the strongest." if n * (n - 1) // 2 > MAX_EDGES else ""
     marked = " Thick purple lines: these two agree more than their skills explain." if has_copying else ""
-    part = f" Drawn: {MOST_IN_MAP} of {n:,} workers, the most active." if n > MOST_IN_MAP else ""
+    part = f" Drawn: {MAX_MAP_WORKERS} of {n:,} workers, the most active." if n > MAX_MAP_WORKERS else ""
     return {
         "skills": f"Skill of each worker{interval}, best first. Dashed line: guessing.{sampled}",
         "graph": "Workers are joined if they share tasks; larger dots gave more answers. Groups inside a dashed ring "
@@ -81,7 +88,7 @@ def captions(result: Result, confident: float, *, has_copying: bool = False) -> 
     }
 
 
-FAST = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with by default
+FAST_METHODS = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with by default
 
 
 @dataclass(frozen=True, repr=False)
@@ -216,7 +223,7 @@ def report(
     method: str = "quorate",
     gold: Source = None,
     truth: Source = None,
-    methods: Sequence[str] | str = FAST,
+    methods: Sequence[str] | str = FAST_METHODS,
     sure: float = SURE,
     title: str | None = None,
     left_out: Sequence[str] = (),

@@ -228,7 +228,7 @@ def _share(value: float) -> str:
     return ">99%" if 0.995 <= value < 1 else f"{value:.0%}"
 
 
-MOST_SENTENCES = 3  # findings of one kind that the page lists
+MAX_SENTENCES = 3  # findings of one kind that the page lists
 PAIR = "agreeing-pair"
 
 
@@ -288,11 +288,11 @@ def arrange(findings: Iterable[Finding], answers: Answers, n_tasks_tested: int |
     for kind, same in by_kind.items():
         heading = KIND_WORDS[kind].heading
         tone = KIND_WORDS[kind].tone
-        lines = [finding.line for finding in same[:MOST_SENTENCES]]
+        lines = [finding.line for finding in same[:MAX_SENTENCES]]
         if kind == "hard-task":
             lines.insert(0, hard_tasks_line(len(same), answers.n_tasks if n_tasks_tested is None else n_tasks_tested))
-        figures = tuple(finding.figures for finding in same[:MOST_SENTENCES] if finding.figures)
-        groups.append(FindingGroup(kind, heading, tone, tuple(lines), max(len(same) - MOST_SENTENCES, 0), figures))
+        figures = tuple(finding.figures for finding in same[:MAX_SENTENCES] if finding.figures)
+        groups.append(FindingGroup(kind, heading, tone, tuple(lines), max(len(same) - MAX_SENTENCES, 0), figures))
     pairs = (finding.workers for finding in by_kind.get(PAIR, []))
     return Arranged(
         tuple(groups),

@@ -164,7 +164,7 @@ def ticks(low: float, high: float, most: float) -> list[float]:
 
 
 def _digits(step: float) -> int:
-    """Return how many decimals the multiples of a step have."""
+    """Return the number of decimals of the multiples of a step."""
     return max(0, -math.floor(math.log10(step) + 1e-9))
 
 
@@ -566,7 +566,7 @@ def _dashes(lengths: Sequence[float] | None) -> str | None:
 
 
 def _mixed(value: float, domain: Sequence[float], colours: Sequence[str]) -> str:
-    """Return the colour of a number between those of equally spaced stops, which the page may set otherwise."""
+    """Return the colour of a number, interpolated between equally spaced stops; the page may use other colours."""
     place = float(np.clip((value - domain[0]) / (domain[-1] - domain[0]), 0, 1)) * (len(colours) - 1)
     before = min(int(place), len(colours) - 2)
     share = place - before

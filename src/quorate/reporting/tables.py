@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray, take
-from quorate.charts.result import MOST_IN_MAP, confidence_rows
+from quorate.charts.result import MAX_MAP_WORKERS, confidence_rows
 from quorate.charts.vega import choose_workers, pairs_among
 from quorate.diagnostics.diagnose import Diagnosis
 from quorate.diagnostics.finding import KIND_WORDS
@@ -20,7 +20,7 @@ from quorate.result import Result
 from quorate.skills.identification import STATUSES
 from quorate.voting.vote import UNANSWERED
 
-MOST_ROWS = 500  # a longer table is cut, and a sentence says so
+MAX_ROWS = 500  # a longer table is cut, and a sentence says so
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ TONES = ("good", "good", "doubt", "doubt", "bad", "unknown", "unknown", "unknown
 URGENCY = (4, 3, 2, 1, 0, 5, 6, 7, 0)
 # Badges of findings that rate a worker: they replace the rating, so that a worker has only one of the two.
 RATING_WORDS = frozenset(KIND_WORDS[kind].badge for kind in ("adversary", "one-button", "spammer", "likely-guesser"))
-MOST_PAIRS = 100
+MAX_PAIRS = 100
 Flags = Mapping[int, Sequence[Badge]]
 
 
@@ -144,7 +144,7 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     low = np.where(is_judge, np.nan, shares.low)
     high = np.where(is_judge, np.nan, shares.high)
     rows = []
-    for k in order[:MOST_ROWS].tolist():
+    for k in order[:MAX_ROWS].tolist():
         share = percent(float(right[k]))
         if not np.isnan(low[k]):
             share = Cell(share.text, share.value, note=f"{low[k]:.0%} to {high[k]:.0%}")
@@ -181,10 +181,10 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     return Sheet("workers-table", caption, columns, tuple(rows), answers.n_workers, file)
 
 
-def _least(values: FloatArray, n: int) -> IntArray:
+def _smallest(values: FloatArray, n: int) -> IntArray:
     """Return the indices of the n smallest values in ascending order; equal values by index, NaN last.
 
-    >>> _least(np.array([0.5, np.nan, 0.1, 0.5]), 3).tolist()
+    >>> _smallest(np.array([0.5, np.nan, 0.1, 0.5]), 3).tolist()
     [2, 0, 3]
     """
     indices = np.arange(len(values))
@@ -205,7 +205,7 @@ def task_sheet(result: Result, file: str | None = None, texts: TaskTexts | None 
     answers = result.answers
     task_vote = result.vote
     confidence = task_vote.confidence
-    order = _least(confidence, MOST_ROWS)
+    order = _smallest(confidence, MAX_ROWS)
     tasks = answers.task_names
     workers = answers.worker_names
     classes = [str(name) for name in answers.classes.to_pylist()]
@@ -251,7 +251,7 @@ def component_sheet(diagnosis: Diagnosis) -> Sheet:
     """
     components = diagnosis.components
     rows = []
-    for number_of, component in enumerate(components[:MOST_ROWS]):
+    for number_of, component in enumerate(components[:MAX_ROWS]):
         part = component.component
         names = [str(diagnosis.worker_name(code)) for code in part.workers[:9].tolist()]
         if part.identifiable:
@@ -284,12 +284,12 @@ def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
     """
     answers = result.answers
     component = result.identifiability.component[: answers.n_workers]
-    workers = choose_workers(answers, component, MOST_IN_MAP, first)
+    workers = choose_workers(answers, component, MAX_MAP_WORKERS, first)
     pairs = pairs_among(answers, workers)
     names = take(answers.worker_names, workers).to_pylist()
     rows = []
     share = pairs.agreed / np.maximum(pairs.shared, 1)
-    for e in np.lexsort([np.arange(len(pairs)), -pairs.shared, -share])[:MOST_PAIRS].tolist():
+    for e in np.lexsort([np.arange(len(pairs)), -pairs.shared, -share])[:MAX_PAIRS].tolist():
         one, two = (Cell(str(names[end[e]])) for end in (pairs.i, pairs.j))
         rows.append((one, two, number(int(pairs.shared[e]), 0), percent(float(pairs.agreed[e] / pairs.shared[e]))))
     columns = (Column("worker"), Column("other"), Column("shared tasks", number=True), Column("agreement", number=True))
