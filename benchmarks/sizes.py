@@ -196,7 +196,7 @@ def text_of(costs: Sequence[Cost], reference: float | None) -> str:
 
 
 def measure(crowd: str, commands: Sequence[str], repeats: int, folder: Path) -> dict[str, list[Cost]]:
-    """Run all commands on one crowd in turn, several times, so that noise affects all equally; return the costs by command."""
+    """Run all commands on one crowd in turn, several times, so that noise affects all equally; return their costs."""
     source, _ = paths(crowd, folder)
     further = ["--further"] if {"rate", "rank"} & set(commands) else []
     if not source.exists() or (further and not further_paths(crowd, folder)[0].exists()):
