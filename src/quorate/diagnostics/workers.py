@@ -712,7 +712,9 @@ NAMED_ANYWAY = ("position-bias", "cannot-be-judged")  # kinds that summaries lis
 
 @check_arguments
 def unreliable_workers(result: Result) -> tuple[Finding, ...]:
-    """Return the findings about workers that summaries list: those with an action and NAMED_ANYWAY, causes first.
+    """Return the findings about workers that summaries list, causes first.
+
+    They are the findings with an action, and those of the kinds position-bias and cannot-be-judged.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers)
