@@ -60,7 +60,7 @@ class Trace:
     error: FloatArray
     expected: FloatArray  # error that the advice expected
     heaviest: float  # the largest load of a worker over the mean load, at the end
-    at_the_end: Crowd  # after as many answers as the settings say
+    at_the_end: Crowd  # after the number of answers in the settings
 
     def further(self, target: float) -> int:
         """Return the number of answers added until the error reached the target; all if it never did."""

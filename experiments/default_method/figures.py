@@ -85,7 +85,7 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 
 
 def covers(interval: tuple[float, float, float], right: float) -> bool:
-    """Return whether the share of right labels lies in the interval (mean, low, high)."""
+    """Return whether the share of right labels is in the interval (mean, low, high)."""
     return interval[1] <= right <= interval[2]
 
 

@@ -30,7 +30,7 @@ def simulated(
         n_tasks: tasks.
         slope: of the log-odds of the true class, per standard deviation of the covariate.
         bias: change of the share of one answer, per standard deviation.
-        shares_mistakes: whether most judges give one answer in 30% of the tasks, whatever the class.
+        shares_mistakes: whether most judges give one answer in 30% of the tasks, independent of the class.
     """
     x = rng.normal(size=n_tasks)
     truth = rng.random(n_tasks) < 1 / (1 + np.exp(-slope * x))

@@ -1,8 +1,8 @@
 """Coverage of the intervals for shares and accuracies, and the reduction of their width by the answers.
 
-On every public crowd with truth: so many labels are drawn at random and taken for known, and the interval is compared
-with the truth of all tasks, and with the interval from those labels alone. Not in the paper. docs/estimates.md has
-what it finds.
+For every public crowd with true labels, a number of labels is drawn at random and used as known; the interval is
+compared with the true value over all tasks, and with the interval from those labels alone. Not in the paper.
+docs/estimates.md has the results.
 """
 
 from collections.abc import Iterator
@@ -98,7 +98,7 @@ def public_crowds(names: tuple[str, ...]) -> Iterator[PublicCrowd]:
 def interval_coverage(
     crowd: PublicCrowd, known: tuple[int, ...], draws: int, rng: np.random.Generator
 ) -> list[IntervalCoverage]:
-    """Estimate all quantities from many draws of so many known labels; not where that would be half of the tasks."""
+    """Estimate all quantities from many draws of known labels; not if they would be half of the tasks or more."""
     judged = np.flatnonzero(crowd.truth >= 0)
     true = crowd.truth[judged]
     n_tasks = len(judged)

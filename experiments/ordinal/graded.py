@@ -66,7 +66,7 @@ def judges(rng: np.random.Generator, one_in: int = 2, n_tasks: int = 1000) -> tu
 
 
 def grades_and_cut(table: Table, cut: float, truth: BoolArray, known: BoolArray) -> tuple[Worth, Worth]:
-    """Judge the cut of grades, and the grades with a map that says the same; the table has task, worker, label."""
+    """Evaluate the cut of grades, and the grades with the equivalent map; the table has task, worker, label."""
     scale = {grade: int(float(grade) > cut) for grade in table["label"].unique().to_pylist()}
     by_cut = {name: table[name].to_pylist() for name in ("task", "worker", "label")}
     by_cut["label"] = [scale[grade] for grade in by_cut["label"]]

@@ -54,7 +54,7 @@ class Fared:
 
 
 def fared(task_vote: Vote, truth: IntArray) -> Fared:
-    """Judge labels on the tasks whose truth is known; -2 is a class that nobody gave.
+    """Return the figures of labels on tasks with a true class; -2 is a class that no worker gave.
 
     >>> task_vote = Vote(np.zeros((2, 2)), np.array([[0.8, 0.2], [0.6, 0.4]]), np.array([0, 0]), np.zeros(2, bool))
     >>> found = fared(task_vote, np.array([0, 1]))

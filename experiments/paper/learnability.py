@@ -1,4 +1,4 @@
-"""Learnability itself: the same skills on a bipartite graph, and with one edge added [Ma20, Theorem 8, learnability].
+"""Learnability: the same skills on a bipartite graph, and with one edge added [Ma20, Theorem 8, learnability].
 
 Not in the paper, which proves this without an experiment.
 """

@@ -93,7 +93,7 @@ def both_errors(
     Args:
         part: the answers on the graph.
         all_answers: every answer.
-        pairs: those on the graph, for the methods that learn from pairs; counted over every answer.
+        pairs: those on the graph, for the methods that use pairs; counted over all answers.
         true: the class of each task, -1 where unknown.
         seed: for the methods that draw random numbers.
         rivals: the methods, by their names in tables.

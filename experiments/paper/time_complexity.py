@@ -57,7 +57,7 @@ class Point:
 
     @property
     def value(self) -> int:
-        """Where the crowd stands on its scan."""
+        """The value of the quantity that the scan varies."""
         return {SCANS[0]: self.answers.n_tasks, SCANS[1]: self.answers.n_workers, SCANS[2]: self.max_degree}[self.scan]
 
     @property
@@ -72,7 +72,7 @@ ORDERS = {BY_TASKS: "O(answers)", BY_PAIRS: "O(D_max W)", IWMV: "O(TW)", M3V: "O
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
-    """Time single iterations on crowds that grow in one way at a time, and count iterations until convergence."""
+    """Time single iterations on crowds of which one quantity grows at a time, and count iterations to convergence."""
     settings = QUICK if quick else FULL
     points = crowds(settings, seed)
     seconds: dict[tuple[int, str], float] = {}

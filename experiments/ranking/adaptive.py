@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def run(aim: str, random_share: float, seed: int) -> tuple[float, float, float, float]:
-    """Return tau, coverage of strengths and of ranks, and how far the item named first lies below the best one."""
+    """Return tau, coverage of strengths and of ranks, and the strength lost by choosing the item ranked first."""
     rng = np.random.default_rng([seed, 33])
     strength = rng.standard_normal(N_ITEMS)
     skill = rng.normal(1.0, 0.3, N_JUDGES)

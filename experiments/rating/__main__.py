@@ -49,8 +49,8 @@ def simulations(n_crowds: int) -> list[Target]:
     """Correlation, RMSE and coverage on eight simulated kinds.
 
     Without known scores the level is the panel's, so coverage is that of the true scores plus the mean difference. Some
-    true scores of the bounded kinds lie outside the scale, where no answer can be; they count as its end, and the
-    coverage with the true scores as they are is printed beside.
+    true scores of the bounded kinds are outside the scale, where no answer is possible. They are replaced by the end of
+    the scale; the coverage with the original true scores is also printed.
     """
     print(f"\nSimulated, {n_crowds} crowds of each kind: correlation / RMSE / coverage of 95 %")
     targets = []

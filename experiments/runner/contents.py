@@ -52,7 +52,7 @@ def section(experiment: Experiment, name: str, title: str, source: str, drawings
         drawn = own_ids(drawings[figure.name], figure.name)
         parts.append(_figure(drawn, figure.caption))
     if experiment.measured is not None:
-        # Seconds differ from run to run; a picture beside the page keeps the page itself the same.
+        # Seconds differ from run to run; they are in a separate picture, so that the page itself is the same.
         figure = experiment.measured.figure
         address = escape(f"{name}/{figure.name}.svg")
         shown = f'<img src="{address}" alt="{escape(figure.caption)} The file {address} belongs beside this page.">'

@@ -54,7 +54,7 @@ class Experiment:
     """An experiment that was run."""
 
     table: Tabulation  # every figure, for the CSV
-    beside: tuple[Tabulation, ...]  # the paper's figures beside ours
+    beside: tuple[Tabulation, ...]  # the paper's figures and ours
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()  # what the paper left open, what we chose, and how much it matters

@@ -80,7 +80,7 @@ def gather_available_workers(
         answers: who answered what.
         budget: number of further answers; with costs, their largest total cost.
         workers: a table with the column ``worker``, or a list of ids; by default all workers who have answered.
-        per_worker: how many further tasks each may get; by default so many that half of the workers suffice.
+        per_worker: how many further tasks each may get; by default a number for which half of the workers suffice.
         cost: the column of ``workers`` with the cost of an answer.
         worker_column: the column of ``workers`` with their ids, if there is no column ``worker``.
 

@@ -210,7 +210,7 @@ def quoted(label: object) -> str:
 
 
 def named(names: pa.Array, codes: Iterable[int], most: int = 5) -> str:
-    """Name the first few ids and count the rest.
+    """Return the first few ids as text, and the number of the others.
 
     >>> named(pa.array(["ann", "bob", "cy"]), [0, 2]), named(pa.array(["ann", "bob", "cy"]), [0, 1, 2], most=2)
     ('ann and cy', 'ann, bob and 1 more')
@@ -223,7 +223,7 @@ def named(names: pa.Array, codes: Iterable[int], most: int = 5) -> str:
 
 
 def subject(names: pa.Array, codes: Iterable[int], noun: str = "worker") -> str:
-    """Name ids at the beginning of a sentence; a number is preceded by what it is the id of.
+    """Return ids as text for the beginning of a sentence; a number is preceded by the noun.
 
     >>> subject(pa.array(["ann", "bob"]), [0, 1]), subject(pa.array([17, 27]), [0, 1]), subject(pa.array([17]), [0])
     ('ann and bob', 'Workers 17 and 27', 'Worker 17')
@@ -234,7 +234,7 @@ def subject(names: pa.Array, codes: Iterable[int], noun: str = "worker") -> str:
 
 
 def mention(names: pa.Array, codes: Iterable[int], noun: str = "worker") -> str:
-    """Name ids within a sentence; a number is preceded by what it is the id of.
+    """Return ids as text within a sentence; a number is preceded by the noun.
 
     >>> mention(pa.array(["ann", "bob"]), [0, 1]), mention(pa.array([17, 27]), [0, 1])
     ('ann and bob', 'workers 17 and 27')

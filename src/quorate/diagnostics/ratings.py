@@ -88,7 +88,7 @@ def ratings(result: Result) -> IntArray:
 
 
 def gives_one_answer(result: Result) -> BoolArray:
-    """Whether each worker gives one class whatever the task; always False if the answers stay in an engine.
+    """Whether each worker gives one class independent of the task; always False if the answers stay in an engine.
 
     >>> import quorate
     >>> gives_one_answer(quorate.aggregate(quorate.simulate.crowd(200, 3, 3, seed=0).answers)).tolist()

@@ -221,7 +221,7 @@ MIN_RESOLUTION = 0.5  # smallest divisor from the posterior in `_explained_by_ta
 
 @dataclass(frozen=True)
 class Buttons:
-    """Test of every worker for giving one class whatever the task; shapes (workers,)."""
+    """Test of every worker for giving one class independent of the task; shapes (workers,)."""
 
     favourite: IntArray  # the class that the worker gives most
     share: FloatArray  # of its answers that are of this class
@@ -239,7 +239,7 @@ class Buttons:
 
 
 def one_button(answers: Answers, posterior: FloatArray) -> Buttons:
-    """Test every worker with enough answers for giving one class whatever the task.
+    """Test every worker with enough answers for giving one class independent of the task.
 
     Args:
         answers: who answered what.
@@ -366,7 +366,7 @@ def _favourite_sums(
 
 
 def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
-    """Return a finding for each worker who gives one class whatever the task, highest cost first.
+    """Return a finding for each worker who gives one class independent of the task, highest cost first.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(500, 10, 5, seed=0).answers)

@@ -272,8 +272,8 @@ CONTRADICT = (
     "intervals include both. If you drew the labels at random, use sampled='random' (--sampled random) for narrower "
     "intervals."
 )
-# Mean ratio of interval widths, with the workers' answers and with the known labels alone, from which a sentence says
-# that the workers add nothing.
+# Mean ratio of interval widths, with the workers' answers and with the known labels alone, from which the workers are
+# said to add nothing.
 NO_GAIN_RATIO = 0.995
 
 
