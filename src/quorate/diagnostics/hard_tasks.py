@@ -1,11 +1,11 @@
 """Tasks that look hard or ill-posed: their answers are improbable for workers of these skills.
 
-The answers to a task are compared under two hypotheses: the workers answer with their skills, or with a part of them
-(none, a quarter, a half or three quarters, with equal probability). The statistic is the likelihood ratio. Its
-distribution under the first hypothesis is simulated by importance sampling: answers are drawn with the skills and with
-each part of them, and each draw is weighted by its probability under the skills relative to the mixture. Thousands of
-draws then suffice for a p-value of one in a million. Few draws are made for every task with a large likelihood ratio,
-and more for those that can still be named at the false discovery rate of Benjamini and Hochberg.
+Two hypotheses are compared for each task: the workers answer with their full skills (the null hypothesis), or with a
+fraction of them (none, a quarter, a half or three quarters, with equal probability). The statistic is the likelihood
+ratio. Its null distribution is simulated by importance sampling: answers are drawn with the full skills and with each
+fraction of them, and each draw is weighted by its probability under the full skills divided by that under the mixture.
+Thousands of draws then suffice for a p-value of one in a million. Few draws are made for every task with a large
+ratio, and more for tasks that can still be named at the false discovery rate of Benjamini and Hochberg.
 """
 
 from collections.abc import Callable, Iterator
