@@ -231,18 +231,18 @@ def advice_basis(result: Result) -> AdviceBasis:
     >>> advice_basis(result) is advice_basis(result)
     True
     """
-    kept: dict[str, Any] = result.__dict__
-    if "_advice_basis" not in kept:
+    cache: dict[str, Any] = result.__dict__
+    if "_advice_basis" not in cache:
         answers = result.answers
         crowd = with_gold(answers, result.gold)
         verdict = judge(crowd, answers.n_workers)
-        kept["_advice_basis"] = AdviceBasis(
+        cache["_advice_basis"] = AdviceBasis(
             verdict,
             fit_worker_posterior(answers, crowd, result.gold, verdict, **_large_crowd_options(result)),
             _not_to_be_asked(result),
             groups_to_tie(answers, crowd, verdict),
         )
-    basis: AdviceBasis = kept["_advice_basis"]
+    basis: AdviceBasis = cache["_advice_basis"]
     return basis
 
 

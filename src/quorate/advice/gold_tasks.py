@@ -478,11 +478,11 @@ def _draw(
     for low, high, n_tasks in zip(in_order[first], in_order[first + size - 1], size.tolist(), strict=True):
         between = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
         reasons.append(f"{RANDOM_REASON} (1 of {count(n_tasks, 'task')} with {between} confidence)")
-    # Only tasks of the same confidence as a drawn one are sorted by the random numbers.
-    drawn = in_order[drawn_rank]
-    values = np.unique(drawn)
+    # Only tasks with the same confidence as a drawn task are sorted by the random numbers.
+    drawn_confidence = in_order[drawn_rank]
+    values = np.unique(drawn_confidence)
     candidates = np.flatnonzero(values[np.minimum(np.searchsorted(values, of_task), len(values) - 1)] == of_task)
     candidates = candidates[np.lexsort([tie_breaker[candidates], of_task[candidates]])]
-    rank_in_ties = drawn_rank - np.searchsorted(in_order, drawn)
-    sampled_tasks = tasks[candidates[np.searchsorted(of_task[candidates], drawn) + rank_in_ties]]
+    rank_in_ties = drawn_rank - np.searchsorted(in_order, drawn_confidence)
+    sampled_tasks = tasks[candidates[np.searchsorted(of_task[candidates], drawn_confidence) + rank_in_ties]]
     return sampled_tasks, 1 / size, reasons

@@ -122,22 +122,22 @@ def plan(
     best = tempered_accuracy(accuracy[ranked[:1]], share_of_next(n_answered, dependence), posterior.shape[1])
     once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * worker_pool.gives[ranked[0]]
     before = entropy(posterior)
-    left = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
-    asked = _Assignments(done, len(posterior), worker_pool)
+    remaining = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
+    assignments = _Assignments(done, len(posterior), worker_pool)
     taken = np.bincount(done[0], worker_pool.available[done[1]], len(posterior)).astype(np.int64)
     per_task = int(worker_pool.available.sum()) - taken
     n_asked: IntArray = np.zeros(len(posterior), np.int64)
-    while asked.n < budget:
-        wanted = _most_informative(
-            _AnswerInformation(once, left, n_answered, dependence), n_asked, per_task - n_asked, budget - asked.n
-        )
+    while assignments.n < budget:
+        information = _AnswerInformation(once, remaining, n_answered, dependence)
+        wanted = _most_informative(information, n_asked, per_task - n_asked, budget - assignments.n)
         if len(wanted) == 0:
             break
         due = n_asked + np.bincount(wanted, minlength=len(posterior))
-        asked.take(wanted, ranked)
-        n_asked = asked.per_task()
-        per_task = np.where(n_asked < due, n_asked, per_task)  # no worker is left for these tasks: they get no more
-    task, worker = asked.pairs()
+        assignments.take(wanted, ranked)
+        n_asked = assignments.per_task()
+        # Tasks that got fewer answers than wanted have no further workers: they get no more answers.
+        per_task = np.where(n_asked < due, n_asked, per_task)
+    task, worker = assignments.pairs()
     order = np.lexsort([worker, -accuracy[worker], task])  # within a task, the more accurate worker first
     task = task[order]
     worker = worker[order]
@@ -172,7 +172,7 @@ class _AnswerInformation:
     """Information of the next answers to each task, which decreases with their number."""
 
     once: FloatArray  # information of the first further answer, in nats
-    left: FloatArray  # share of the entropy that remains after one answer
+    remaining: FloatArray  # share of the entropy that remains after one answer
     answered: IntArray  # number of answers that each task has
     dependence: float
 
@@ -181,26 +181,26 @@ class _AnswerInformation:
         fresh, later = (share_of_next(self.answered[tasks] + n, self.dependence) for n in (0, number))
         with np.errstate(divide="ignore"):
             repeats = 2 * (np.log(later) - np.log(fresh)) if self.dependence < 1 else np.where(number > 0, -np.inf, 0.0)
-            log_gain = np.log(self.once[tasks]) + number * np.log(np.clip(self.left[tasks], 1e-12, 1 - 1e-12))
-        falling: FloatArray = log_gain + repeats
-        return falling
+            log_gain = np.log(self.once[tasks]) + number * np.log(np.clip(self.remaining[tasks], 1e-12, 1 - 1e-12))
+        total: FloatArray = log_gain + repeats
+        return total
 
 
-def _most_informative(worth: _AnswerInformation, n_asked: IntArray, room: IntArray, n: int) -> IntArray:
+def _most_informative(information: _AnswerInformation, n_asked: IntArray, room: IntArray, n: int) -> IntArray:
     """Return the tasks of the n answers with most information, the best first; a task may occur several times."""
-    tasks = np.flatnonzero((worth.once > MIN_GAIN) & (room > 0))
+    tasks = np.flatnonzero((information.once > MIN_GAIN) & (room > 0))
     turn = 0
     level = np.log(MIN_GAIN)
     rounds: list[tuple[IntArray, FloatArray]] = []
     while len(tasks):
-        value = worth.log_information(tasks, n_asked[tasks] + turn)
-        kept = value > level
-        rounds.append((tasks[kept], value[kept]))
+        value = information.log_information(tasks, n_asked[tasks] + turn)
+        is_large = value > level
+        rounds.append((tasks[is_large], value[is_large]))
         values = np.concatenate([round_values for _, round_values in rounds])
         if len(values) > n:  # values below the n best so far are dropped: later answers have less information
             level = max(level, float(np.partition(values, -n)[-n]) - 1e-9)
         turn += 1
-        tasks = tasks[kept & (room[tasks] > turn)]
+        tasks = tasks[is_large & (room[tasks] > turn)]
     if not rounds:
         return np.zeros(0, np.int64)
     task, values = (np.concatenate(parts) for parts in zip(*rounds, strict=True))
@@ -250,10 +250,10 @@ class _Assignments:
             refused[done_tasks] = False
             # The entries after the last chosen one remain on the list.
             last = max(int(chosen[-1]) + 1 if len(chosen) else 0, len(skipped))
-            kept = np.ones(last, dtype=bool)
-            kept[chosen] = False
+            is_skipped = np.ones(last, dtype=bool)
+            is_skipped[chosen] = False
             at += last - len(skipped)
-            skipped = seen[:last][kept]
+            skipped = seen[:last][is_skipped]
             if len(chosen):
                 self.new.setdefault(worker, []).append(seen[chosen])
                 self.room[worker] -= len(chosen)

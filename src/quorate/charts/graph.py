@@ -104,8 +104,8 @@ def _relax(n: int, i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
         most = 0.3 * (1 - step / LAYOUT_STEPS) ** 2 + 1e-3  # largest move: it decreases with every step
         at += move * (np.minimum(length, most) / length)[:, None]
     at -= (at.max(axis=0) + at.min(axis=0)) / 2
-    spread: FloatArray = at / np.sqrt((at**2).sum(axis=1)).max()
-    return spread
+    positions: FloatArray = at / np.sqrt((at**2).sum(axis=1)).max()
+    return positions
 
 
 def _pack(radius: FloatArray) -> FloatArray:

@@ -142,7 +142,7 @@ def result_html(result: Result) -> str:
 def _workers(result: Result) -> str:
     """Return a table of the most and the least skilled workers, each with a drawing of its interval."""
     answers = result.answers
-    sure = result.intervals
+    intervals = result.intervals
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
     half = MAX_LISTED // 2
     shown = order if len(order) <= MAX_LISTED else np.concatenate([order[:half], order[-half:]])
@@ -152,7 +152,7 @@ def _workers(result: Result) -> str:
     rows = []
     for name, k in zip(names, shown.tolist(), strict=True):
         skill = "–" if np.isnan(result.skills[k]) else f"{result.skills[k]:.2f}"
-        bar = _interval(result.skills[k], sure.low[k], sure.high[k], COLOURS[kinds[k]])
+        bar = _interval(result.skills[k], intervals.low[k], intervals.high[k], COLOURS[kinds[k]])
         cells = [as_text(name), skill, bar, f"{answers.per_worker[k]:,}", as_text(RATINGS[kinds[k]])]
         rows.append(cells)
     title = "Workers" if len(order) <= MAX_LISTED else f"Workers: best and worst of {len(order):,}"

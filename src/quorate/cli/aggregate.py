@@ -363,13 +363,13 @@ def _print_engine_labels(result: "Result", parameters: dict[str, Any], *, is_com
     from quorate.methods.from_engine import kept_labels
 
     lines = [] if parameters["quiet"] else result.summary(verbose=parameters["verbose"]).splitlines()
-    kept = kept_labels(result)
+    engine_labels = kept_labels(result)
     if not is_complete:
         if not parameters["quiet"]:
-            first = Table(kept.table.limit(MAX_ROWS).to_pyarrow())
+            first = Table(engine_labels.table.limit(MAX_ROWS).to_pyarrow())
             print_head("Labels", first, total=result.info.n_tasks)
             print_workers(result)
             print_lines(["", *lines])
         return
-    to_standard_output(lambda stream: write_batches(kept.batches(), stream, "csv"))
+    to_standard_output(lambda stream: write_batches(engine_labels.batches(), stream, "csv"))
     print_lines(lines, error=True)

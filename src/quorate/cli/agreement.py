@@ -84,8 +84,8 @@ def _without_intervals(table: "Table") -> "Table":
     """Return the table without the ends of intervals, which would make it too wide; --json has them."""
     from quorate.arrays import Table
 
-    kept = [name for name in table.column_names if not name.endswith(("_low", "_high"))]
-    return Table(table.arrow.select(kept))
+    shown_columns = [name for name in table.column_names if not name.endswith(("_low", "_high"))]
+    return Table(table.arrow.select(shown_columns))
 
 
 def _agreement_of_workers(workers: "Table") -> "FloatArray":

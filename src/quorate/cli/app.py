@@ -130,7 +130,7 @@ def program(commands: Sequence[Listed] = COMMANDS, *, has_options: bool = True) 
         commands: of the program.
         has_options: whether the commands have their options; the list of commands needs only descriptions.
     """
-    made = typer.Typer(
+    application = typer.Typer(
         name="quorate",
         cls=CommandGroup,
         help=_quorate.__doc__,
@@ -139,20 +139,20 @@ def program(commands: Sequence[Listed] = COMMANDS, *, has_options: bool = True) 
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    made.callback()(_quorate)
+    application.callback()(_quorate)
     for listed in commands:
-        found = _found(listed.place)
+        command = _found(listed.place)
         shown: dict[str, Any] = {"hidden": listed.panel is None, "rich_help_panel": listed.panel}
         if not has_options:
-            description = found.info.help if listed.command_class is None else found.__doc__
-            made.command(listed.name, help=description, **shown)(lambda: None)
+            description = command.info.help if listed.command_class is None else command.__doc__
+            application.command(listed.name, help=description, **shown)(lambda: None)
         elif listed.command_class is None:
-            made.add_typer(found, name=listed.name, **shown)
+            application.add_typer(command, name=listed.name, **shown)
         else:
-            made.command(listed.name, cls=_found(listed.command_class), context_settings=listed.settings, **shown)(
-                found
-            )
-    return made
+            application.command(
+                listed.name, cls=_found(listed.command_class), context_settings=listed.settings, **shown
+            )(command)
+    return application
 
 
 def __getattr__(name: str) -> Any:

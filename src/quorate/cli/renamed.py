@@ -88,19 +88,19 @@ def current_arguments(command: str, arguments: Sequence[str]) -> tuple[list[str]
     (['a.csv', '--confident', '0.8'], ['--sure is now --confident'])
     """
     renamed = RENAMED.get(command, {})
-    kept: list[str] = []
+    current: list[str] = []
     warnings: list[str] = []
     merged: list[tuple[str, str, Renamed]] = []  # the words that were typed, the value, the replacement
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
         if word == "--":
-            kept += [word, *rest]
+            current += [word, *rest]
             break
         flag, equals, value = word.partition("=")
         change = renamed.get(flag)
         if change is None:
-            kept.append(word)
+            current.append(word)
             continue
         if change.takes_value and not equals:
             if not rest:
@@ -110,15 +110,15 @@ def current_arguments(command: str, arguments: Sequence[str]) -> tuple[list[str]
             merged.append((f"{flag} {value}".strip(), value, change))
             continue
         new = [part.format(value=value) for part in change.words]
-        kept += new
+        current += new
         is_pair = len(new) == 2 and new[1] == value
         if flag == "--connect":
             warnings.append(f"give {value} in place of FILE; --connect is no longer needed")
         else:
             warnings.append(f"{flag} is now {new[0] if is_pair else ' '.join(new)}")
     for typed, value, change in merged:
-        warnings.append(f"{typed} is now {_merge(kept, value, change)}")
-    return kept, warnings
+        warnings.append(f"{typed} is now {_merge(current, value, change)}")
+    return current, warnings
 
 
 def _merge(words: list[str], value: str, change: Renamed) -> str:

@@ -69,8 +69,8 @@ def simulate(
         activity=parse_activity(activity, workers),
         seed=seed,
     )
-    made = (simulated.answer_table, simulated.truth_table, simulated.skill_table)
-    write_tables(zip(made, paths, strict=True), output_format)
+    simulated_tables = (simulated.answer_table, simulated.truth_table, simulated.skill_table)
+    write_tables(zip(simulated_tables, paths, strict=True), output_format)
     if truth_out in (None, "-"):
         _print_written(paths, "report", "")
     else:

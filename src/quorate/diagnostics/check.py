@@ -545,17 +545,17 @@ def _agreement_checks(answers: Answers, limits: Limits) -> Iterator[Checked]:
 
 def _label_checks(result: Result, limits: Limits) -> Iterator[Checked]:
     """Compare the confidence of the labels, and the workers without a rating, with their limits."""
-    sure = result.vote.confidence_stats()
+    stats = result.vote.confidence_stats()
     unsupported = [in_python(note.text) for note in result.notes if note.kind == UNSUPPORTED]
     remedy = unsupported[0] if unsupported else collect_more()
     if limits.max_error is not None:
         yield _error_check(result, limits.max_error, remedy)
     if limits.max_unsure is not None:
         unsure = None
-        if sure.mean is not None:
-            n_unsure = int((result.vote.confidence < limits.sure).sum()) + sure.n_unlabelled
+        if stats.mean is not None:
+            n_unsure = int((result.vote.confidence < limits.sure).sum()) + stats.n_unlabelled
             unsure = n_unsure / result.answers.n_tasks
-        missing = "missing or " if sure.n_unlabelled else ""
+        missing = "missing or " if stats.n_unlabelled else ""
         what = f"the share of labels {missing}below {limits.sure:.0%} confidence"
         yield _at_most("max_unsure", what, unsure, limits, remedy)
     if limits.max_undetermined is not None:

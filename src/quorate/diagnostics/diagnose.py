@@ -208,12 +208,12 @@ class Diagnosis(Shown):
 
         If pairs in both orders measure the position bias, this replaces the finding from the shares of the two sides.
         """
-        kept = [
+        other_findings = [
             finding for finding in self.findings if finding.kind != "position-bias" or not behaviour.measures_position
         ]
         return replace(
             self,
-            findings=ordered([*kept, *behaviour.findings]),
+            findings=ordered([*other_findings, *behaviour.findings]),
             tested=behaviour.tested,
             kinds_tested=behaviour.kinds,
         )
@@ -526,10 +526,10 @@ def rank_one_result(answers: Answers, *, gold: Source = None) -> Result:
     """
     if gold is not None:
         return aggregate_in_memory("rank-one", answers, gold=gold)
-    kept: dict[str, Result] = answers.__dict__
-    if "_rank_one_result" not in kept:
-        kept["_rank_one_result"] = aggregate_in_memory("rank-one", answers)
-    return kept["_rank_one_result"]
+    cache: dict[str, Result] = answers.__dict__
+    if "_rank_one_result" not in cache:
+        cache["_rank_one_result"] = aggregate_in_memory("rank-one", answers)
+    return cache["_rank_one_result"]
 
 
 def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:

@@ -113,29 +113,31 @@ def _consensus(answers: Answers, skills: FloatArray) -> tuple[FloatArray, FloatA
     return (m * q[rows, answers.label] - 1) / (m - 1), (m * (q * q).sum(axis=1) - 1) / (m - 1)
 
 
-def _trends(answers: Answers, order: FloatArray, agreement: FloatArray, sure: FloatArray) -> DriftTest:
+def _trends(answers: Answers, order: FloatArray, agreement: FloatArray, certainty: FloatArray) -> DriftTest:
     """Test the covariance of c - s·k with the order in time, with the fitted skill s of each worker."""
     from scipy.special import stdtr
 
-    used = ~np.isnan(order) & (sure > 1e-9)
+    used = ~np.isnan(order) & (certainty > 1e-9)
 
     def by_worker(values: FloatArray, where: BoolArray = used) -> FloatArray:
         sums: FloatArray = np.bincount(answers.worker[where], values[where], answers.n_workers).astype(np.float64)
         return sums
 
     def skill_in(where: BoolArray) -> FloatArray:
-        known = by_worker(sure, where)
+        known = by_worker(certainty, where)
         skill = np.full(answers.n_workers, np.nan)
         np.divide(by_worker(agreement, where), known, out=skill, where=known > 0)
         return skill
 
     n = by_worker(np.ones(len(agreement)))
-    middle = np.divide(by_worker(sure * np.nan_to_num(order)), by_worker(sure), out=np.zeros(len(n)), where=n > 0)
-    centred = np.nan_to_num(order) - middle[answers.worker]  # makes the covariance independent of the fit of s
-    left = agreement - np.nan_to_num(skill_in(used))[answers.worker] * sure
-    variance = by_worker((centred * left) ** 2) * n / np.maximum(n - 2, 1)
+    mean_order = np.divide(
+        by_worker(certainty * np.nan_to_num(order)), by_worker(certainty), out=np.zeros(len(n)), where=n > 0
+    )
+    centred = np.nan_to_num(order) - mean_order[answers.worker]  # makes the covariance independent of the fit of s
+    residual = agreement - np.nan_to_num(skill_in(used))[answers.worker] * certainty
+    variance = by_worker((centred * residual) ** 2) * n / np.maximum(n - 2, 1)
     tested = (n >= MIN_TIMED_ANSWERS) & (variance > 0)
-    z = np.divide(by_worker(centred * left), np.sqrt(variance), out=np.zeros(len(n)), where=tested)
+    z = np.divide(by_worker(centred * residual), np.sqrt(variance), out=np.zeros(len(n)), where=tested)
     p = np.where(tested, 2 * stdtr(np.maximum(n - 2, 1), -np.abs(z)), np.nan)
     return DriftTest(skill_in(used & (order < 0)), skill_in(used & (order >= 0)), n, p, benjamini_hochberg(p))
 
@@ -185,9 +187,9 @@ def changed_p(result: Result) -> FloatArray:
     score = inference.batch_score()
     # Without intervals there is no inflation factor: it is taken as 1.
     inflation = np.nan_to_num(result.intervals.inflation, nan=1.0)
-    spread = score.variance(priors.skill)[:n] * inflation
+    variance = score.variance(priors.skill)[:n] * inflation
     tested = priors.is_known[:n] & (result.info.per_worker >= MIN_ANSWERS_IN_BATCH) & ~np.isnan(score.raw[:n])
-    error = np.sqrt(spread + 1 / np.maximum(priors.precision[:n], 1e-12))
+    error = np.sqrt(variance + 1 / np.maximum(priors.precision[:n], 1e-12))
     z = np.where(tested, (score.raw[:n] - priors.skill[:n]) / error, np.nan)
     p: FloatArray = 2 * normal_cdf(-np.abs(z))
     return p
@@ -209,8 +211,8 @@ def since_before(result: Result) -> Iterator[Finding]:
     priors = inference.priors
     now = inference.batch_score().raw
     least = -1 / (result.info.n_classes - 1)
-    sure = benjamini_hochberg(p)
-    chosen = np.flatnonzero(sure <= MAX_FALSE_DISCOVERIES)
+    adjusted_p = benjamini_hochberg(p)
+    chosen = np.flatnonzero(adjusted_p <= MAX_FALSE_DISCOVERIES)
     for worker in chosen[np.lexsort([chosen, p[chosen]])].tolist():
         known = float(priors.skill[worker])
         current = float(np.clip(now[worker], least, 1.0))
@@ -220,7 +222,7 @@ def since_before(result: Result) -> Iterator[Finding]:
             "drift",
             f"{named(result.info.worker_names, [worker])} got {change} since the earlier run: skill {known:.2f} "
             f"then, {current:.2f} in {count(n, 'answer')} now",
-            float(sure[worker]),
+            float(adjusted_p[worker]),
             "adjusted p-value",
             workers=(worker,),
             evidence={"known": known, "here": current, "answers": n, "p": float(p[worker])},

@@ -96,18 +96,18 @@ def covariate_effects(result: Result, covariate: Covariate, aside: Collection[in
         y[answers.worker, answers.task] = values[answers.label]
         others = [worker for worker in range(answers.n_workers) if worker not in aside]
         for worker in range(answers.n_workers):
-            own = (answers.worker == worker) & is_used
-            if own.sum() < MIN_VERDICTS or np.ptp(x[own]) == 0:
+            is_own = (answers.worker == worker) & is_used
+            if is_own.sum() < MIN_VERDICTS or np.ptp(x[is_own]) == 0:
                 continue
             z = np.full(answers.n_tasks, np.nan)
-            z[answers.task[own]] = (x[own] - x[own].mean()) / scale
+            z[answers.task[is_own]] = (x[is_own] - x[is_own].mean()) / scale
             if uses_known_labels(result):
                 assert result.gold is not None
                 fitted = _by_known_labels(y[worker], z, result.gold)
             else:
                 fitted = _by_other_judges(y[worker], z, [y[other] for other in others if other != worker])
             if fitted is not None:
-                effects.append(Effect(worker, outcome, *fitted, int(own.sum())))
+                effects.append(Effect(worker, outcome, *fitted, int(is_own.sum())))
     return effects
 
 
@@ -471,26 +471,26 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
     others = np.divide(n_second - is_second, n_others, out=np.full(len(is_second), np.nan), where=n_others > 0)
     tested, effects, p_values = [], [], []
     for worker in range(answers.n_workers):
-        own = (answers.worker == worker) & ~np.isnan(others)
-        apart = is_second[own] - others[own]
-        n = len(apart)
+        is_own = (answers.worker == worker) & ~np.isnan(others)
+        difference = is_second[is_own] - others[is_own]
+        n = len(difference)
         if n < MIN_VERDICTS:
             continue
-        error = max(float(apart.std(ddof=1) / np.sqrt(n)), 1e-9)
+        error = max(float(difference.std(ddof=1) / np.sqrt(n)), 1e-9)
         tested.append(worker)
-        effects.append(float(apart.mean()))
+        effects.append(float(difference.mean()))
         p_values.append(float(2 * stdtr(n - 1, -abs(effects[-1]) / error)))
     adjusted_p = holm(np.array(p_values))
-    apart_workers = [
+    differing_workers = [
         (worker, effect)
         for worker, effect, p in zip(tested, effects, adjusted_p, strict=True)
         if p <= SIGNIFICANCE_LEVEL and abs(effect) >= MIN_SIDE_DIFFERENCE
     ]
-    if not apart_workers:
+    if not differing_workers:
         return
     share = np.bincount(answers.worker, is_second, answers.n_workers) / np.maximum(answers.per_worker, 1)
     parts = []
-    for worker, _ in sorted(apart_workers, key=lambda pair: -abs(share[pair[0]] - 0.5)):
+    for worker, _ in sorted(differing_workers, key=lambda pair: -abs(share[pair[0]] - 0.5)):
         side = int(share[worker] >= 0.5)
         often = share[worker] if side else 1 - share[worker]
         name = plain(answers.worker_names[worker].as_py())
@@ -508,8 +508,8 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
         f"and name the column of the pair with {for_shell('pairs= (--pair)')}",
         float(adjusted_p.min()),
         "adjusted p-value",
-        workers=tuple(worker for worker, _ in apart_workers),
-        evidence={"difference": {answers.worker_names[worker].as_py(): effect for worker, effect in apart_workers}},
+        workers=tuple(worker for worker, _ in differing_workers),
+        evidence={"difference": {answers.worker_names[worker].as_py(): effect for worker, effect in differing_workers}},
     )
 
 

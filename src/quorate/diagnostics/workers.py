@@ -74,10 +74,10 @@ def share_of_right_answers(result: Result) -> RightAnswers:
     >>> share_of_right_answers(result).share.round(1).tolist()
     [0.9, 0.9, 0.9, 0.5]
     """
-    kept: dict[str, RightAnswers] = result.__dict__
-    if "_shares" not in kept:
-        kept["_shares"] = _shares(result)
-    return kept["_shares"]
+    cache: dict[str, RightAnswers] = result.__dict__
+    if "_shares" not in cache:
+        cache["_shares"] = _shares(result)
+    return cache["_shares"]
 
 
 def _shares(result: Result) -> RightAnswers:
@@ -117,10 +117,10 @@ def typical_share(result: Result) -> float:
     >>> round(typical_share(result), 1)
     0.9
     """
-    kept: dict[str, float] = result.__dict__
-    if "_typical_share" not in kept:
-        kept["_typical_share"] = _typical(result, share_of_right_answers(result).share)
-    return kept["_typical_share"]
+    cache: dict[str, float] = result.__dict__
+    if "_typical_share" not in cache:
+        cache["_typical_share"] = _typical(result, share_of_right_answers(result).share)
+    return cache["_typical_share"]
 
 
 def typical_accuracy(result: Result) -> float:
@@ -295,12 +295,12 @@ def one_button_test(result: Result) -> Buttons:
     >>> int(one_button_test(quorate.aggregate(quorate.simulate.crowd(500, 10, 5, seed=0).answers)).named.sum())
     0
     """
-    kept: dict[str, Buttons] = result.__dict__
-    if "_one_button" not in kept:
+    cache: dict[str, Buttons] = result.__dict__
+    if "_one_button" not in cache:
         favourites = _favourites(result.answers)
         posterior = result.vote.posterior if favourites.is_tested.any() else None
-        kept["_one_button"] = _test_buttons(result.answers, favourites, posterior)
-    return kept["_one_button"]
+        cache["_one_button"] = _test_buttons(result.answers, favourites, posterior)
+    return cache["_one_button"]
 
 
 def _explained_by_tasks(
@@ -318,8 +318,8 @@ def _explained_by_tasks(
     n = answers.per_worker[is_tested]
     expected_by_others = others / n
     # Slope of the worker's answer on the others' answers: 0 for one button, near 1 for a worker who agrees with them.
-    spread = np.maximum(others_squared - others * expected_by_others, 0.0)
-    slope = (others_given - given * expected_by_others) / (spread + 1.0)
+    variation = np.maximum(others_squared - others * expected_by_others, 0.0)
+    slope = (others_given - given * expected_by_others) / (variation + 1.0)
     # How much more often the worker gives its favourite if that class is probable than if it is not. With the others'
     # answers alone, skilled workers of a crowd with one frequent class look like one button; the posterior alone
     # repeats the worker's own vote.
@@ -688,10 +688,10 @@ def about_workers(result: Result) -> tuple[Finding, ...]:
     >>> [finding.kind for finding in about_workers(result)]
     ['adversary']
     """
-    kept: dict[str, tuple[Finding, ...]] = result.__dict__
-    if "_about_workers" not in kept:
-        kept["_about_workers"] = tuple(_about_workers(result))
-    return kept["_about_workers"]
+    cache: dict[str, tuple[Finding, ...]] = result.__dict__
+    if "_about_workers" not in cache:
+        cache["_about_workers"] = tuple(_about_workers(result))
+    return cache["_about_workers"]
 
 
 def _about_workers(result: Result) -> Iterator[Finding]:

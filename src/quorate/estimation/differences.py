@@ -136,7 +136,7 @@ def differences(
     rows = [0] if class_values is not None else list(range(len(classes)))
     if class_values is None and len(classes) == 2:
         rows = [positive_class(classes)]
-    found = []
+    compared = []
     for first, second in combinations(present, 2):
         for row in rows:
             names = (values[second], values[first], None if class_values is not None else classes[row])
@@ -147,9 +147,9 @@ def differences(
             else:
                 difference = _by_intervals(names, estimator, quantity, row, is_second, is_first)
             if difference is not None:
-                found.append(difference)
-    adjusted_p = holm(np.array([difference.p for difference in found]))
-    return tuple(replace(difference, p=float(p)) for difference, p in zip(found, adjusted_p, strict=True))
+                compared.append(difference)
+    adjusted_p = holm(np.array([difference.p for difference in compared]))
+    return tuple(replace(difference, p=float(p)) for difference, p in zip(compared, adjusted_p, strict=True))
 
 
 Names: TypeAlias = tuple[Any, Any, Any]  # of the two parts, and of the class (None for the mean value)

@@ -82,11 +82,11 @@ def _end(
     for _ in range(HALVINGS):
         steep = (inner + outside) / 2
         lifted = side * (steep / span)[:, None] * points
-        law = base * np.exp(lifted - lifted.max(axis=1, keepdims=True))
-        law /= law.sum(axis=1, keepdims=True)
-        mean = (law * points).sum(axis=1)
-        spread = np.sqrt(np.maximum((law * (points - mean[:, None]) ** 2).sum(axis=1), least))
-        inside = side * (mean - middle) <= scale * spread
+        probability = base * np.exp(lifted - lifted.max(axis=1, keepdims=True))
+        probability /= probability.sum(axis=1, keepdims=True)
+        mean = (probability * points).sum(axis=1)
+        deviation = np.sqrt(np.maximum((probability * (points - mean[:, None]) ** 2).sum(axis=1), least))
+        inside = side * (mean - middle) <= scale * deviation
         inner = np.where(inside, steep, inner)
         outside = np.where(inside, outside, steep)
     return mean
@@ -254,8 +254,10 @@ def powered_rows(
     value = values @ weights / n
     # A distribution tilted to one side has too little variance if the errors are on the other side: the variance is at
     # least that of the observations.
-    seen = (values - value[:, None]) ** 2 @ weights / n
-    low, high = score_ends(values, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen, least=seen)
+    observed_variance = (values - value[:, None]) ** 2 @ weights / n
+    low, high = score_ends(
+        values, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen, least=observed_variance
+    )
     alone_low, alone_high = score_ends(y, lowest, highest, weights=weights, shrink=shrink, z=z, unseen=unseen)
     # If the guesses have no information, estimating their power makes the interval wider: use the known labels alone.
     alone = high - low >= alone_high - alone_low - INTERVAL_TOLERANCE

@@ -195,8 +195,8 @@ def combine(batches: Sequence[Batch]) -> Entries:
                 )
             total[group] += rows[position]
             mixed[group] |= clashed[position] | differs
-            kept = np.where(chosen == POLICIES.index("drop"), DROPPED, standing[group])
-            standing[group] = np.where((chosen == POLICIES.index("last")) | ~differs, new, kept)
+            standing_or_dropped = np.where(chosen == POLICIES.index("drop"), DROPPED, standing[group])
+            standing[group] = np.where((chosen == POLICIES.index("last")) | ~differs, new, standing_or_dropped)
         label = standing
         rows = total
         clashed = mixed
@@ -301,7 +301,7 @@ def one_type(names: pa.Array, what: str) -> pa.Array:
     return names
 
 
-def check_type(new: pa.DataType, kept: pa.DataType, what: str) -> None:
+def check_type(new: pa.DataType, known: pa.DataType, what: str) -> None:
     """Raise an error if ids are of another type than those of the ledger.
 
     Raises:
@@ -309,9 +309,9 @@ def check_type(new: pa.DataType, kept: pa.DataType, what: str) -> None:
 
     >>> check_type(pa.string(), pa.string(), "tasks")
     """
-    if new != kept:
+    if new != known:
         raise ColumnTypeError(
-            f"the {what} of this batch are of type {new}, those of the ledger {kept}: the same id would "
+            f"the {what} of this batch are of type {new}, those of the ledger {known}: the same id would "
             "count as two. Write both in the same way (ids from CSV files are text)"
         )
 

@@ -264,12 +264,12 @@ class Index:
         """Raise an error for ids of another type than the ledger's; the first ids of a ledger determine its type."""
         if not len(names):
             return
-        kept = self._kind(table)
-        if kept is None:
+        known_type = self._kind(table)
+        if known_type is None:
             schema = pa.schema([(table, names.type)]).serialize().to_pybytes()
             self._database.execute("INSERT INTO facts VALUES (?, ?)", (f"type of {table}", schema))
         else:
-            check_type(names.type, kept, table)
+            check_type(names.type, known_type, table)
 
     def _kind(self, table: str) -> pa.DataType | None:
         schema = self._fact(f"type of {table}")

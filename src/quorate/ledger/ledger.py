@@ -167,9 +167,9 @@ class Ledger:
         answers = self.answers
         judges = reading.pop("judges", None)
         if reading:
-            kept = read_rows(answers.to_table(), meaning)
+            read_again = read_rows(answers.to_table(), meaning)
             counts = {name: getattr(answers, name) for name in ("n_rows", "n_repeats", "n_conflicting", "n_skipped")}
-            answers = replace(kept, **counts)
+            answers = replace(read_again, **counts)
         return aggregate(replace(answers, judges=judges), method, **method_options)
 
     def skills(self) -> Table:

@@ -74,7 +74,7 @@ def to_svg(chart: Spec, label: str) -> str:
     below = top + height + (0 if x.is_before else x_labels)
     legend, legend_height = _drawn_legend(legend_rows, left, total_width)
     total_height = below + legend_height + PADDING
-    drawn = [
+    elements = [
         *y.grid(y_scale, x_scale.length),
         *x.grid(x_scale, height),
         *y.drawn(y_scale, 0),
@@ -84,7 +84,7 @@ def to_svg(chart: Spec, label: str) -> str:
     size = f"0 0 {_n(total_width)} {_n(total_height)}"
     return (
         f'<svg viewBox="{size}" role="img" aria-label="{as_text(label)}" font-family="{FONT}">'
-        f'<g transform="translate({_n(left)},{_n(top)})">{"".join(drawn)}</g>'
+        f'<g transform="translate({_n(left)},{_n(top)})">{"".join(elements)}</g>'
         f'<g transform="translate(0,{_n(below)})">{"".join(legend)}</g></svg>'
     )
 
@@ -649,11 +649,11 @@ def _drawn_legend(rows: Sequence[_LegendRow], left: float, total_width: float) -
         n_columns -= 1
     starts = [max(widths[column::n_columns], default=0.0) + look["columnPadding"] for column in range(n_columns)]
     first = max(min(left, total_width - PADDING - _columns_width(widths, n_columns)), PADDING)
-    drawn = []
+    elements = []
     for k, row in enumerate(rows):
         x = first + sum(starts[: k % n_columns])
         y = LINE_HEIGHT * (k // n_columns + 1)
-        drawn.append(
+        elements.append(
             _tag(
                 "path",
                 transform=f"translate({_n(x + side / 2)},{_n(y)})",
@@ -662,8 +662,8 @@ def _drawn_legend(rows: Sequence[_LegendRow], left: float, total_width: float) -
             )
         )
         size = look["labelFontSize"]
-        drawn.append(_text(row.text, x + side + SYMBOL_GAP, y + 0.35 * size, "start", look["labelColor"], size))
-    return drawn, LINE_HEIGHT * (math.ceil(len(rows) / n_columns) + 0.5)
+        elements.append(_text(row.text, x + side + SYMBOL_GAP, y + 0.35 * size, "start", look["labelColor"], size))
+    return elements, LINE_HEIGHT * (math.ceil(len(rows) / n_columns) + 0.5)
 
 
 def _columns_width(widths: Sequence[float], n_columns: int) -> float:
