@@ -22,7 +22,7 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
 
     Args:
         advice: the assignments.
-        dependence: correlation of the errors of answers to the same task, as in `advise_result`.
+        dependence: correlation of the errors of answers to the same task, as in `quorate.advice.advise.advise_result`.
         seed: of the draws.
 
     >>> import quorate

@@ -60,7 +60,7 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
     """Yield a finding for every bipartite component, and one per reason for the other workers not identified.
 
     Args:
-        result: of `quorate.methods.rank_one.rank_one`.
+        result: of the method ``rank-one``.
         components: of its interaction graph.
 
     >>> import quorate
@@ -109,7 +109,7 @@ def weak_findings(result: Result) -> Iterator[Finding]:
     """Yield one finding about the weakly identified workers and the workers through whom they are compared.
 
     Args:
-        result: of `quorate.methods.rank_one.rank_one`.
+        result: of ``rank-one`` or the default method.
 
     >>> import quorate
     >>> edges = np.array([0, 0, 0, 1, 2]), np.array([1, 2, 3, 2, 3])
