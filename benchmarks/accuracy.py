@@ -1,9 +1,9 @@
-"""Print the errors of every method on the public data sets as Markdown, beside those that others reached.
+"""Print the errors of every method on the public data sets as Markdown.
 
-    make accuracy        # what docs/accuracy.md shows: the seven sets of the papers, the fourteen others, addresses
+    make accuracy        # the tables of docs/accuracy.md: the seven sets of the papers, the others, addresses
     python benchmarks/accuracy.py quorate majority    # some methods only
 
-Random methods are run with several seeds, and their range is shown.
+Methods that draw random numbers are run with several seeds, and the range of their errors is shown.
 """
 
 import sys
@@ -20,7 +20,7 @@ SEVEN_AS_SHOWN = ["bluebird", "rte1", "temp", "wsd", "trec", "dogs", "web"]
 OTHERS = [name for name in SOURCES if name not in SEVEN]
 SEEDS = range(3)
 RANDOM = {"kos", "opt-ds", "m3v", "mace"}
-Errors = dict[str, list[float]]  # on one set, by method: in percent, several where it draws random numbers
+Errors = dict[str, list[float]]  # by method: errors on one set in percent, several if it draws random numbers
 METHODS = [
     "quorate",
     "rank-one-centred",
@@ -52,7 +52,7 @@ METHODS = [
 
 
 def main(methods: Sequence[str]) -> None:
-    """Print a table of the seven sets, one of the others, what both come to, and where all of them are."""
+    """Print a table of the seven sets, one of the other sets, one of the means, and one of all sets with addresses."""
     every: dict[str, Errors] = {}
     for sets in (SEVEN_AS_SHOWN, OTHERS):
         every |= {name: _errors(name, methods) for name in sets}
@@ -72,12 +72,12 @@ def main(methods: Sequence[str]) -> None:
 
 
 def _mean(every: dict[str, Errors], method: str) -> float:
-    """Average over all sets, seeds first; infinite where the method failed on one."""
+    """Return the mean over all sets of the means over seeds; infinite if the method failed on a set."""
     return float(np.mean([np.mean(errors[method]) if errors[method] else np.inf for errors in every.values()]))
 
 
 def _lost(every: dict[str, Errors], method: str) -> int:
-    """Count the sets on which a method is more than two points worse than majority vote."""
+    """Return the number of sets on which a method is more than two points worse than majority vote."""
     if "majority" not in next(iter(every.values())):
         return 0
     return sum(
@@ -86,7 +86,7 @@ def _lost(every: dict[str, Errors], method: str) -> int:
 
 
 def _errors(name: str, methods: Sequence[str]) -> Errors:
-    """Return the errors of each method on a set, in percent; several where it draws random numbers."""
+    """Return the errors of each method on a set, in percent; several if it draws random numbers."""
     data = load(name)
     found: Errors = {method: [] for method in methods}
     for seed in SEEDS:

@@ -1,9 +1,9 @@
 """Time advice on a million answers: 200,000 tasks, 2,000 workers, five answers per task, four classes.
 
-    python benchmarks/advise.py [BUDGET ...]        # what docs/performance.md shows
+    python benchmarks/advise.py [BUDGET ...]        # the table of docs/performance.md
 
-Seconds of this process's CPU, reading left out: the labels, the fit of the skills, and the advice itself once both are
-known.
+Prints CPU seconds of this process without reading: for the labels, for the fit of the skills, and for the advice given
+both.
 """
 
 import sys
@@ -20,7 +20,7 @@ from quorate.simulate import crowd
 
 
 def main(budgets: Sequence[int]) -> None:
-    """Print one row a budget, as Markdown."""
+    """Print one row per budget, as Markdown."""
     shape = CROWDS["m1"]
     answers = crowd(shape.tasks, shape.workers, shape.per_task, n_classes=shape.classes, seed=0).answers
     _ = answers.per_task, answers.per_worker

@@ -1,8 +1,8 @@
-"""Time coefficients of agreement on ten million answers, and show them beside errors, as docs/agreement.md does.
+"""Time coefficients of agreement on ten million answers, and print them with errors, for docs/agreement.md.
 
 python benchmarks/agreement.py            # ten million simulated answers: seconds
-python benchmarks/agreement.py real       # the public sets: coefficients, and how many labels are wrong
-python benchmarks/agreement.py coverage   # how often intervals hold the coefficient of the population: five minutes
+python benchmarks/agreement.py real       # the public sets: coefficients, and the share of wrong labels
+python benchmarks/agreement.py coverage   # how often intervals contain the coefficient of the population: five minutes
 """
 
 import sys
@@ -32,7 +32,7 @@ N_WORKERS = 10_000
 
 
 def drawn(n_classes: int, n_tasks: int, per_task: int) -> Answers:
-    """Draw answers that are right seven times in ten."""
+    """Return random answers that are the true class with probability 0.7, and uniform otherwise."""
     rng = np.random.default_rng(0)
     n = n_tasks * per_task
     task = np.repeat(np.arange(n_tasks, dtype=np.int32), per_task)
@@ -43,7 +43,7 @@ def drawn(n_classes: int, n_tasks: int, per_task: int) -> Answers:
 
 
 def speed() -> None:
-    """Print the seconds that each shape and scale takes, of the clock and of the processor."""
+    """Print the wall and CPU seconds of each shape and scale."""
     print(f"{'classes':>8} {'tasks':>10} {'answers':>11} {'scale':>8} {'seconds':>8} {'cpu':>6}")
     for n_classes, n_tasks, per_task in SHAPES:
         answers = drawn(n_classes, n_tasks, per_task)
@@ -60,7 +60,7 @@ def speed() -> None:
 
 
 def real() -> None:
-    """Print coefficients of the public sets beside the share of wrong labels."""
+    """Print coefficients of the public sets with the share of wrong labels."""
     print("| set | percent agreement | alpha | AC1 | wrong labels |\n|---|---|---|---|---|")
     for name in SOURCES:
         data = load(name)
@@ -71,7 +71,7 @@ def real() -> None:
 
 
 def sampled(n_tasks: int, n_workers: int, accuracy: float, prior: FloatArray, seed: list[int]) -> Answers:
-    """Draw a crowd of one accuracy in which everybody answers everything, and errors are spread evenly."""
+    """Simulate workers of one accuracy who all answer all tasks; all wrong classes are equally probable."""
     rng = np.random.default_rng(seed)
     truth = rng.choice(len(prior), n_tasks, p=prior)[:, None]
     is_right = rng.random((n_tasks, n_workers)) < accuracy
@@ -86,9 +86,9 @@ def sampled(n_tasks: int, n_workers: int, accuracy: float, prior: FloatArray, se
 
 
 def coverage(n_crowds: int = 200) -> None:
-    """Print coverage at 95 %, the lowest over 2, 3 and 5 workers, 2 and 4 classes, nominal and ordinal scales.
+    """Print the coverage of 95 % intervals: the lowest over 2, 3 and 5 workers, 2 and 4 classes, and both scales.
 
-    The truth is the coefficient of 400,000 tasks. Samples in which a coefficient is not defined do not count.
+    The true value is the coefficient of 400,000 tasks. Samples in which a coefficient is not defined are left out.
     """
     print("| tasks | accuracy | largest class | alpha | kappa | AC1 | AC2 | percent agreement | alpha: mean width |")
     print("|---|---|---|---|---|---|---|---|---|")

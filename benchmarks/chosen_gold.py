@@ -1,11 +1,11 @@
-"""Known labels that were not drawn at random: how often `estimate` finds that out, and how often its interval holds.
+"""Known labels that were not drawn at random: how often `estimate` detects this, and the coverage of its interval.
 
     python benchmarks/chosen_gold.py [--draws N] [DESIGN...]    # all designs by default, 40 draws of each
 
-For each crowd and each way of choosing the known
-labels: how often the test refuses them as a random sample; how often they pass and contradict the answers, so that the
-interval holds both; how often the interval for the share of the first class covers the truth when they are taken for a
-random sample in any case, as 0.2.0 did; how often it covers now; and half its width.
+For each crowd and each way of choosing the known labels, prints how often the test rejects them as a random sample, and
+how often they are not rejected but contradict the answers, so that the interval contains both estimates. Then the
+coverage of the interval for the share of the first class if they always count as a random sample (as in release 0.2.0),
+the coverage now, and the half-width now.
 """
 
 import argparse
@@ -36,7 +36,7 @@ N_KNOWN = 50
 
 @dataclass(frozen=True)
 class TruthCrowd:
-    """A crowd whose truth is known, of every task."""
+    """A crowd with the true class of every task."""
 
     name: str
     answers: Answers
@@ -47,7 +47,7 @@ Design = Callable[[TruthCrowd, FloatArray, np.random.Generator], IntArray]
 
 
 def simulated_crowds(seed: int) -> Iterator[TruthCrowd]:
-    """Simulate crowds: good, weak, of skewed classes, of four classes, of workers who are mostly wrong."""
+    """Yield simulated crowds: good, weak, guessing, with skewed classes, with four classes, mostly wrong."""
     rng = np.random.default_rng([seed, 26])
     options: dict[str, dict[str, Any]] = {
         "good": {"per_task": 5, "skills": rng.uniform(0.3, 0.9, 15)},
@@ -63,7 +63,7 @@ def simulated_crowds(seed: int) -> Iterator[TruthCrowd]:
 
 
 def public_crowds(names: tuple[str, ...]) -> Iterator[TruthCrowd]:
-    """Read public crowds, the tasks with truth."""
+    """Yield public crowds, restricted to tasks with a true label."""
     for name in names:
         data = load(name)
         truth = class_codes(data.truth, data.answers)
@@ -71,7 +71,7 @@ def public_crowds(names: tuple[str, ...]) -> Iterator[TruthCrowd]:
 
 
 def right_share(crowd: TruthCrowd) -> FloatArray:
-    """Return the share of each task's answers that are right: how easy it is."""
+    """Return the share of right answers to each task."""
     right = crowd.answers.by_task((crowd.answers.label == crowd.truth[crowd.answers.task]).astype(np.float64))
     share: FloatArray = right / np.maximum(crowd.answers.per_task, 1)
     return share
@@ -82,7 +82,7 @@ def _some(tasks: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 def _half(values: FloatArray, rng: np.random.Generator, *, upper: bool) -> IntArray:
-    """Draw among the half of the tasks with the larger, or the smaller, values; ties at random."""
+    """Return random tasks from the half with the larger, or the smaller, values; ties are broken at random."""
     order = np.lexsort([rng.random(len(values)), values])
     half = len(values) // 2
     return _some(order[half:] if upper else order[:half], rng)
@@ -103,7 +103,7 @@ DESIGNS: dict[str, Design] = {
 def design_rows(
     crowds: Iterable[TruthCrowd], designs: Iterable[str], draws: int, seed: int = 0
 ) -> Iterator[tuple[str | float, ...]]:
-    """Draw known labels in every way, again and again."""
+    """Yield for each crowd and design the names and the mean figures over the draws."""
     for each in crowds:
         result = aggregate(each.answers, intervals="none")
         by_model = model_estimator(each.answers, None, Z)

@@ -1,6 +1,6 @@
 """cleanlab's CROWDLAB on files: ANSWERS.csv (task, worker, label), P.csv (task, a column per class), LABELS.csv.
 
-Run by the Python of an environment that has cleanlab (pip install cleanlab pandas); see benchmarks/crowdlab.py.
+Runs in an environment with cleanlab (pip install cleanlab pandas); see benchmarks/crowdlab.py.
 """
 
 import sys

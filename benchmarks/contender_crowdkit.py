@@ -1,9 +1,9 @@
-"""crowd-kit, as its users call it: pandas reads the CSV, the class fits, pandas writes the labels.
+"""crowd-kit as in its documentation: pandas reads the CSV, the class fits, pandas writes the labels.
 
     python contender_crowdkit.py CLASS FILE OUTPUT [GOLD FILE OUTPUT GOLD ...]
 
-GOLD has the known labels that a class wants, and is - where there are none. Runs in an environment of its own (see the
-Makefile), so it imports nothing of quorate.
+GOLD is a file of known labels, or - if there are none. The script runs in a separate environment (see the Makefile), so
+it does not import quorate.
 """
 
 import sys
@@ -15,10 +15,10 @@ from crowdkit import aggregation
 
 
 def fit_predict(model: Any, answers: pd.DataFrame, gold: "pd.Series[Any] | None") -> "pd.Series[Any]":
-    """Labels of a model, with gold where its ``fit`` takes gold.
+    """Return the labels of a model, fitted with gold if its ``fit`` takes gold.
 
-    In crowd-kit 1.4.1 ``OneCoinDawidSkene.fit_predict`` is that of `DawidSkene`, which hands ``true_labels`` to a
-    ``fit`` that has no such parameter (TypeError); its ``fit`` works.
+    In crowd-kit 1.4.1 ``OneCoinDawidSkene.fit_predict`` is that of `DawidSkene`, which passes ``true_labels`` to a
+    ``fit`` without such a parameter (TypeError); its ``fit`` works.
     """
     takes_gold = "true_labels" in signature(model.fit).parameters
     if takes_gold and gold is not None:
@@ -35,7 +35,7 @@ for source, target, gold in zip(jobs[::3], jobs[1::3], [*jobs[2::3], "-"], stric
     known = None if gold == "-" else pd.read_csv(gold, dtype=str).set_index("task")["label"]
     try:
         labels = fit_predict(getattr(aggregation, name)(), answers, known)
-    except Exception as error:  # the next file may do
+    except Exception as error:  # continue with the next file
         print(f"{name} {source}: {type(error).__name__}: {error}", file=sys.stderr)
         failed = 1
         continue

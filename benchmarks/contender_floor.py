@@ -1,4 +1,4 @@
-"""The floor: read the CSV, dictionary-encode its three columns, and write a CSV as large as ours. FILE OUTPUT."""
+"""Lower bound of the time: read the CSV, encode its three columns, write a CSV of the size of ours. FILE OUTPUT."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""quorate on a table that is in memory already: only the aggregation is timed. METHOD KIND FILE OUTPUT."""
+"""quorate on a table in memory: only the aggregation is timed. METHOD KIND FILE OUTPUT."""
 
 import json
 import sys

@@ -1,10 +1,10 @@
-"""Scores of choix, evalica and crowd-kit for folders of comparisons; run by `benchmarks/ranking.py` in their Python.
+"""Scores of choix, evalica and crowd-kit for folders of comparisons; `benchmarks/ranking.py` runs it in their Python.
 
     python benchmarks/contender_rank.py FOLDER ...
 
-A folder has train.csv (worker, left, right, label: the winner's name, or blank for a tie). What is written beside it,
-scores.json, holds for each method the score of every item in log-odds, and the CPU seconds. All at documented defaults;
-a method that has no ties gets the decided rows only.
+A folder has train.csv (worker, left, right, label: the winner's name, or blank for a tie). The script writes
+scores.json to the folder: for each method the score of every item in log-odds, and the CPU seconds. All methods have
+their documented defaults; a method without ties gets only the rows with a winner.
 """
 
 import json
@@ -44,7 +44,7 @@ def _choix(data: pd.DataFrame) -> dict[str, float]:
     pairs = [(place[a], place[b]) for a, b in zip(decided.label, loser, strict=True)]
     try:
         found = choix.ilsr_pairwise(len(items), pairs)
-    except (RuntimeError, ValueError, np.linalg.LinAlgError):  # not strongly connected: the regularisation it documents
+    except (RuntimeError, ValueError, np.linalg.LinAlgError):  # not strongly connected: its documented regularisation
         found = choix.ilsr_pairwise(len(items), pairs, alpha=0.01)
     return {item: float(found[code]) for item, code in place.items()}
 
@@ -73,7 +73,7 @@ def _noisy(data: pd.DataFrame) -> dict[str, Any]:
     scores: dict[str, Any] = {
         str(item): float(np.log(p / (1 - p))) for item, p in zip(model.scores_.index, odds, strict=True)
     }
-    # Its own prediction: skill times sigmoid of the gap, plus (1 - skill) times the bias.
+    # The prediction of this model: skill times sigmoid of the gap, plus (1 - skill) times the bias.
     scores["workers"] = {
         str(worker): [float(model.skills_[worker]), float(model.biases_[worker])] for worker in model.skills_.index
     }

@@ -1,11 +1,11 @@
-"""A task that 100,000 workers answered, in a crowd of 300,000, costs what its answers cost.
+"""Time a task that 100,000 of 300,000 workers answered: its cost should be proportional to its answers.
 
     python benchmarks/crowded.py --folder /tmp/warehouse               # a million answers, and a task of 100,000
     python benchmarks/crowded.py --folder /tmp/warehouse --answers 10  # millions
 
-Runs the default method out of core over answers of 300,000 workers, five per task; over twice as many; and over the
-first with one task more, which every third worker answered. Prints CPU seconds, each run in a process of its own, and
-what they are for a million answers: linear means that those do not grow.
+Runs the default method out of core on answers of 300,000 workers, five per task; on twice as many answers; and on the
+first answers plus one task that every third worker answered. Each run is a separate process. Prints CPU seconds in
+total and per million answers; if the time is linear, the latter do not grow.
 """
 
 import argparse
@@ -17,7 +17,7 @@ WORKERS = 300_000
 CROWDED = 100_000
 PER_TASK = 5
 CLASSES = 4
-# The right class is a hash of the task, and 70 of 100 answers give it; the crowded task has the number -1.
+# The true class is a hash of the task, and 70 of 100 answers are right; the task with many answers has the number -1.
 MAKE = """
 COPY (
     SELECT answer // {per_task} AS task,
@@ -34,7 +34,7 @@ COPY (
 
 
 def make(path: Path, n: int, crowded: int) -> None:
-    """Let DuckDB write answers to Parquet, with one task that many answered, or none."""
+    """Write answers to Parquet with DuckDB, plus ``crowded`` answers to one more task."""
     import duckdb
 
     numbers = {"n": n, "crowded": crowded, "per_task": PER_TASK, "slot": WORKERS // PER_TASK, "classes": CLASSES}
@@ -42,7 +42,7 @@ def make(path: Path, n: int, crowded: int) -> None:
 
 
 def main() -> None:
-    """Make the answers, run all three, and print what they took."""
+    """Create the answers, run all three cases, and print their CPU seconds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True, help="for the answers, the labels and the blocks")
     parser.add_argument("--answers", type=float, default=1, help="millions, besides the crowded task")

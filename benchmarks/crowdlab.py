@@ -1,10 +1,10 @@
-"""A model as one more worker, beside cleanlab's CROWDLAB on the same answers and the same probabilities.
+"""Compare a model as one more worker with cleanlab's CROWDLAB, on the same answers and the same probabilities.
 
 python benchmarks/crowdlab.py PYTHON [CROWDS]    # PYTHON has cleanlab; the tables of docs/accuracy.md
 
-Two kinds of data. Simulated: classes are clouds of points, a softmax regression learns the plain vote of four fifths of
-the tasks and predicts the rest, in turn. Real: answers of public sets, whose points we do not have, so the model is
-simulated: the true class with noise in its log-odds.
+Two kinds of data. Simulated: each class is a normal distribution of points; a softmax regression is fitted to the
+majority labels of four fifths of the tasks and predicts the other fifth (cross-validation). Real: answers of public
+sets; as their features are not available, the model is simulated from the true class with noise in the log-odds.
 """
 
 import subprocess
@@ -31,11 +31,11 @@ SIMULATED = {
     "5 classes, poor crowd": (5, 2.0, (0.0, 0.4)),
 }
 REAL = ("rte1", "temp", "dogs", "web")
-NOISE = 1.5  # of a log-odds of 2 for the true class: right on about eight tasks in ten of two classes
+NOISE = 1.5  # standard deviation of the log-odds, whose mean is 2 for the true class: with two classes about 80 % right
 
 
 def regression(x: FloatArray, label: IntArray, n_classes: int, steps: int = 300) -> FloatArray:
-    """Fit a softmax regression by gradient descent; returns its weights."""
+    """Return the weights of a softmax regression, fitted by gradient descent."""
     inputs = np.column_stack([x, np.ones(len(x))])
     wanted = np.eye(n_classes)[label]
     weights = np.zeros((inputs.shape[1], n_classes))
@@ -45,7 +45,7 @@ def regression(x: FloatArray, label: IntArray, n_classes: int, steps: int = 300)
 
 
 def out_of_sample(x: FloatArray, label: IntArray, n_classes: int, seed: int) -> FloatArray:
-    """Predict every task by a regression that did not see it."""
+    """Return the probabilities of every task by a regression that was fitted without it."""
     fold = np.random.default_rng(seed).permutation(len(x)) % FOLDS
     p = np.zeros((len(x), n_classes))
     for k in range(FOLDS):
@@ -55,7 +55,7 @@ def out_of_sample(x: FloatArray, label: IntArray, n_classes: int, seed: int) -> 
 
 
 def simulated(name: str, seed: int) -> tuple[Answers, IntArray, FloatArray]:
-    """Draw a crowd, its truth and a model's probabilities."""
+    """Return a simulated crowd, its true classes and a model's probabilities."""
     m, apart, skills = SIMULATED[name]
     rng = np.random.default_rng(seed)
     crowd = quorate.simulate.crowd(500, 25, 3, n_classes=m, skills=rng.uniform(*skills, 25), seed=seed)
@@ -65,7 +65,7 @@ def simulated(name: str, seed: int) -> tuple[Answers, IntArray, FloatArray]:
 
 
 def real(name: str, seed: int) -> tuple[Answers, IntArray, FloatArray]:
-    """Read a public set, and simulate a model of it; tasks of unknown truth are left out."""
+    """Return a public set, its true classes and a simulated model's probabilities; only tasks with a true label."""
     data = load(name)
     tasks, labels = match_truth(data.truth, data.answers)
     truth = np.full(data.answers.n_tasks, -1)
@@ -80,7 +80,7 @@ def real(name: str, seed: int) -> tuple[Answers, IntArray, FloatArray]:
 
 
 def crowdlab(python: str, answers: Answers, p: FloatArray) -> IntArray:
-    """Run cleanlab on it."""
+    """Return the labels of cleanlab's CROWDLAB."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder) / name) for name in ("answers.csv", "p.csv", "labels.csv")]
         csv.write_csv(pa.table({"task": answers.task, "worker": answers.worker, "label": answers.label}), paths[0])
@@ -92,7 +92,7 @@ def crowdlab(python: str, answers: Answers, p: FloatArray) -> IntArray:
 
 
 def errors(python: str, answers: Answers, truth: IntArray, p: FloatArray) -> list[float]:
-    """Return the share of wrong labels by each way."""
+    """Return the share of wrong labels of each method, in the order of the table."""
     tasks = answers.task_names
     names = [str(name) for name in answers.classes.to_pylist()]
     wide = pa.table({"task": tasks, **{name: p[:, k] for k, name in enumerate(names)}})

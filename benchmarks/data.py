@@ -23,7 +23,7 @@ class BenchmarkCrowd:
 CROWDS = {
     "s10k": BenchmarkCrowd(2_000, 100, 5, 2),
     "m1": BenchmarkCrowd(200_000, 2_000, 5, 4),
-    "m1x2": BenchmarkCrowd(100_000, 2_000, 10, 4),  # as many answers, twice as many a task
+    "m1x2": BenchmarkCrowd(100_000, 2_000, 10, 4),  # as many answers as m1, twice as many per task
     "dense1": BenchmarkCrowd(20_000, 500, 50, 2),
     "zipf5": BenchmarkCrowd(1_000_000, 300_000, 5, 2, zipf=True),
     "many1": BenchmarkCrowd(200_000, 1_000_000, 5, 4),  # one answer per worker, on average
@@ -39,7 +39,7 @@ CROWDS = {
 
 
 def odd_shape(name: str) -> "dict[str, Any]":
-    """Return the columns of a crowd of an odd shape, as codes: one task, pairs, few answers per worker, free text."""
+    """Return the columns, as codes, of a crowd of unusual shape: one task, pairs, few answers per worker, free text."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -55,22 +55,22 @@ def odd_shape(name: str) -> "dict[str, Any]":
     return dict(zip(("task", "worker", "label"), crowds[name], strict=True))
 
 
-N_ITEMS = 100  # that are compared
+N_ITEMS = 100  # items in the comparisons
 ODD_SHAPES = ("one-task-5000", "one-task-20000", "in-pairs", "two-answers", "one-answer", "free-text")
 
 
 def paths(name: str, folder: Path) -> tuple[Path, Path]:
-    """Return where a crowd's answers and truth are kept."""
+    """Return the files of a crowd's answers and true labels."""
     return folder / f"{name}.csv", folder / f"{name}-truth.csv"
 
 
 def further_paths(name: str, folder: Path) -> tuple[Path, Path]:
-    """Return where scores and pairwise comparisons of a crowd's size are kept, for `rate` and `rank`."""
+    """Return the files of scores and pairwise comparisons of a crowd's size, for `rate` and `rank`."""
     return folder / f"{name}-scores.csv", folder / f"{name}-pairs.csv"
 
 
 def generate_further(name: str, folder: Path, seed: int = 0) -> None:
-    """Write as many scores of the same tasks and workers as the crowd has answers, and as many comparisons."""
+    """Write scores for the same tasks and workers, and comparisons; as many of each as the crowd has answers."""
     import numpy as np
     import pyarrow as pa
     from pyarrow.compute import take
@@ -83,7 +83,7 @@ def generate_further(name: str, folder: Path, seed: int = 0) -> None:
     n = shape.tasks * shape.per_task
     row = rng.permutation(n)
     task = row // shape.per_task
-    step = max(shape.workers // shape.per_task, 1)  # so that nobody answers a task twice
+    step = max(shape.workers // shape.per_task, 1)  # so that no worker answers a task twice
     worker = (rng.integers(0, shape.workers, shape.tasks)[task] + row % shape.per_task * step) % shape.workers
     numbers = 5 + rng.normal(size=shape.tasks)[task] + rng.normal(0, 0.5, shape.workers)[worker] + rng.normal(size=n)
     strength = rng.normal(size=N_ITEMS)
@@ -103,7 +103,7 @@ def generate_further(name: str, folder: Path, seed: int = 0) -> None:
 
 
 def generate(name: str, folder: Path, seed: int = 0) -> None:
-    """Write answers and truth."""
+    """Write the answers and true labels of a crowd."""
     import numpy as np
 
     from quorate.arrays import Table, from_numpy

@@ -1,8 +1,8 @@
-"""What it costs to find out how a CSV file is laid out, beside reading it: `python -m benchmarks.detection [ROWS]`.
+"""Time of detecting the layout of a CSV file, compared with reading it: `python -m benchmarks.detection [ROWS]`.
 
-Three files of the same answers, 10 million rows by default: with the usual column names, with other names that are
-read at once, and with names that need the proposed command. Detection looks at the beginning of a file only, so that
-its cost does not grow with the rows; the last column must stay below 1 %.
+Three files with the same answers, 10 million rows by default: with the usual column names, with other names that are
+recognised, and with names that need a proposed command. Detection reads only the beginning of a file, so its time does
+not grow with the rows; the last column must be below 1 %.
 """
 
 import sys
@@ -32,7 +32,7 @@ HEADERS = {
 
 
 def write(path: Path, names: tuple[str, ...], n_rows: int) -> None:
-    """Write answers of a crowd that guesses."""
+    """Write random answers."""
     rng = np.random.default_rng(0)
     n_tasks = n_rows // 5
     columns = [np.repeat(np.arange(n_tasks), 5), np.tile(np.arange(5), n_tasks), rng.integers(0, 4, 5 * n_tasks)]
@@ -41,7 +41,7 @@ def write(path: Path, names: tuple[str, ...], n_rows: int) -> None:
 
 
 def seconds(act: Callable[[], object], times: int) -> float:
-    """Return the least time that an act takes."""
+    """Return the smallest wall time of several calls, in seconds."""
     found = []
     for _ in range(times):
         began = time.perf_counter()
@@ -51,11 +51,11 @@ def seconds(act: Callable[[], object], times: int) -> float:
 
 
 def detect(path: Path) -> None:
-    """Do what is done before a file is read."""
+    """Run the detection that precedes reading a file."""
     content = content_of(str(path), AS_USUAL)
     reading = names_resolved(AS_USUAL, content.fields)
     if recognise_content(content, reading) == "layout":
-        with suppress(QuorateError):  # which proposes a command
+        with suppress(QuorateError):  # the error proposes a command
             read_unknown_layout(content, reading)
 
 

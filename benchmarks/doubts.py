@@ -1,9 +1,9 @@
-"""Print which methods err far above the plain vote on public crowds, and which of them say so.
+"""Print which methods have a much larger error than majority vote on public crowds, and which of them warn about it.
 
-    python benchmarks/doubts.py [--more FOLDER] [SETS]    # the seven sets by default; FOLDER holds the nineteen others
+    python benchmarks/doubts.py [--more FOLDER] [SETS]    # the seven sets by default; FOLDER has the nineteen others
 
-Far is twice the error of the vote and ten points more. `left` is the share of the skill that the workers' agreement
-speaks for and the labels leave (`implied_skills`), `least` the least of those not far above it.
+Much larger means: twice the error of majority vote and ten points above it. `left` is the mean skill by the labels
+divided by that by the workers' agreement (`implied_skills`); `least` is its minimum over the other methods.
 """
 
 import argparse
@@ -22,11 +22,11 @@ from quorate.result import Result
 
 SKIPPED = {"majority", "gold-majority"}
 SLOW = {"m3v", "m3v-svm", "opt-ds", "mace", "glad", "m-msr"}
-MANY = 20_000  # answers, above which the slow ones are left out
+MANY = 20_000  # answers above which the slow methods are left out
 
 
 def main(sets: list[str], more: Path) -> None:
-    """Print a line for each result far above the vote, or in doubt, and one for each set."""
+    """Print a line for each result with a much larger error or with a warning, and one for each set."""
     for name in sets:
         crowd = public_crowd(name, more)
         vote = _error(crowd, aggregate(crowd.answers, "majority"))

@@ -1,12 +1,11 @@
-"""Print how often each finding of `quorate diagnose` is false and how often it is found, as docs/accuracy.md shows.
+"""Print the false discovery rate and the power of each finding of `quorate diagnose`, for docs/accuracy.md.
 
-    python -m benchmarks.findings             # everything, about ten minutes on one core
-    python -m benchmarks.findings pairs 20    # one part, with twenty crowds a setting
-    python -m benchmarks.findings tasks 50 1000    # fifty other crowds: those of the seeds from 1000 on
+    python -m benchmarks.findings             # all parts, about ten minutes on one core
+    python -m benchmarks.findings pairs 20    # one part, with twenty crowds per setting
+    python -m benchmarks.findings tasks 50 1000    # fifty other crowds, with seeds from 1000
     python -m benchmarks.power_picture        # draws docs/diagnosis.svg
 
-Parts: pairs, skilled, workers, misfit, tasks, drift, real. Loosely tied groups have a script of their own,
-`tied_groups.py`.
+Parts: pairs, skilled, workers, misfit, tasks, drift, real. Loosely tied groups are in `tied_groups.py`.
 """
 
 import sys
@@ -20,25 +19,25 @@ from tests.diagnostics.samples import class_dependent, falling, named_pairs
 
 from quorate.datasets import load
 from quorate.datasets.sources import SEVEN
-from quorate.diagnostics.class_dependence import SURE, held_out
+from quorate.diagnostics.class_dependence import SIGNIFICANCE_LEVEL, held_out
 from quorate.diagnostics.diagnose import Diagnosis, diagnose
 from quorate.diagnostics.drift import drift_test
 from quorate.diagnostics.finding import KINDS, Finding
 from quorate.diagnostics.hard_tasks import task_test
-from quorate.diagnostics.workers import MARGIN, worker_findings
+from quorate.diagnostics.workers import MAX_SPAMMER_SKILL, worker_findings
 from quorate.io.gold import Matched, match_truth
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.simulate import crowd
 
 
 def seeds(n_crowds: int) -> range:
-    """Return the seeds of so many crowds, from the one that the command line names, or from 0."""
+    """Return the seeds of ``n_crowds`` crowds, from the first seed on the command line, or from 0."""
     first = int(sys.argv[3]) if len(sys.argv) > 3 else 0
     return range(first, first + n_crowds)
 
 
 def pairs_part(n_crowds: int) -> None:
-    """Count false discoveries without and with copying, and pairs found by shared tasks."""
+    """Print the false discovery rate without and with copying, and the share of copying pairs found by shared tasks."""
     print("\n## Pairs that agree beyond their skills\n")
     print("| crowds | classes | named without copying | false discovery with copying |")
     print("|---|---|---|---|")
@@ -80,12 +79,12 @@ BINS = {"20-40": 40, "41-80": 80, "81-160": 160, "161-": 10**9}
 
 
 def bin_of(shared: int) -> str:
-    """Name the bin that a number of shared tasks falls into."""
+    """Return the name of the bin of a number of shared tasks."""
     return next(name for name, most in BINS.items() if shared <= most)
 
 
 def skilled_part(n_crowds: int) -> None:
-    """Count crowds in which a pair is named though only two workers are skilled, and nobody copies."""
+    """Print the number of crowds in which a pair is named although only two workers are skilled and none copies."""
     print("\n## Two skilled workers among guessers\n")
     print("| classes | workers | tasks | answers a task | crowds | any pair named | the two skilled named |")
     print("|---|---|---|---|---|---|---|")
@@ -111,7 +110,7 @@ def skilled_part(n_crowds: int) -> None:
 
 
 def workers_part(n_crowds: int) -> None:
-    """Adversaries and spammers, by the standard method."""
+    """Print false discovery rate and power for adversaries and spammers, by the default method."""
     print("\n## Adversaries and spammers\n")
     print("| tasks, workers, answers a task, classes | answers a worker | false adversaries | adversaries found | "
           "false spammers | spammers found |")  # fmt: skip
@@ -121,9 +120,9 @@ def workers_part(n_crowds: int) -> None:
         for seed in seeds(n_crowds):
             rng = np.random.default_rng([seed, t, w, m])
             skills = rng.uniform(0.3, 0.9, w)
-            # A fifth are adversaries, a fifth spammers, a tenth at the very edge of being called one.
+            # A fifth are adversaries, a fifth spammers, and a tenth have the largest skill of a spammer.
             skills[: w // 5], skills[w // 5 : 2 * w // 5] = -min(0.5, 1 / (m - 1)), 0.0
-            skills[2 * w // 5 : w // 2] = MARGIN
+            skills[2 * w // 5 : w // 2] = MAX_SPAMMER_SKILL
             named: dict[str, set[int]] = {"adversary": set(), "spammer": set()}
             for finding in worker_findings(
                 aggregate_in_memory("quorate", crowd(t, w, r, n_classes=m, skills=skills, seed=rng).answers)
@@ -138,7 +137,7 @@ def workers_part(n_crowds: int) -> None:
                 (
                     len(adversaries - bad) / max(len(adversaries), 1),
                     len(adversaries & bad) / len(bad),
-                    len([x for x in spammers if abs(skills[x]) >= MARGIN]) / max(len(spammers), 1),
+                    len([x for x in spammers if abs(skills[x]) >= MAX_SPAMMER_SKILL]) / max(len(spammers), 1),
                     len(spammers & spam) / len(spam),
                 )
             )
@@ -147,7 +146,7 @@ def workers_part(n_crowds: int) -> None:
 
 
 def misfit_part(n_crowds: int) -> None:
-    """Crowds of one coin, and crowds who are right less often on the first class."""
+    """Print how often class dependence is found in one-coin crowds, and in crowds with a harder first class."""
     print("\n## Accuracy that depends on the class\n")
     print("| classes | crowds | one coin: taken for another | largest z | right 20 % less often on one class: found | "
           "40 % less often |")  # fmt: skip
@@ -164,17 +163,17 @@ def misfit_part(n_crowds: int) -> None:
             prior = None if seed % 2 else rng.dirichlet(np.full(m, 2.0))
             coin = held_out(crowd(t, w, r, n_classes=m, skills=rng.uniform(0, 1, w), prior=prior, seed=rng).answers)
             assert coin is not None
-            alarms.append(coin.p <= SURE)
+            alarms.append(coin.p <= SIGNIFICANCE_LEVEL)
             z.append(max(coin.gain[name] / coin.standard_error[name] for name in coin.gain))
             for gap, found in hits.items():
                 biased = held_out(class_dependent(t, w, r, m, gap, rng))
-                found.append(biased is not None and biased.p <= SURE)
+                found.append(biased is not None and biased.p <= SIGNIFICANCE_LEVEL)
         shares = " | ".join(f"{np.mean(found):.2f}" for found in hits.values())
         print(f"| {m} | {n_crowds} | {np.mean(alarms):.3f} | {max(z):.1f} | {shares} |", flush=True)
 
 
 def tasks_part(n_crowds: int) -> None:
-    """Tasks on which everyone guesses."""
+    """Print false discovery rate and power for tasks on which all workers guess."""
     print("\n## Tasks that look hard\n")
     print("| answers a task | classes | skills | any named, none hard | false discovery, 5 % hard | found |")
     print("|---|---|---|---|---|---|")
@@ -203,7 +202,7 @@ def tasks_part(n_crowds: int) -> None:
 
 
 def drift_part(n_crowds: int) -> None:
-    """Workers whose skill falls."""
+    """Print false discovery rate and power for workers whose skill decreases."""
     print("\n## Drift\n")
     print("| tasks, workers, answers a task, classes | answers a worker | any named, none drifts | "
           "false discovery, two drift | found |")  # fmt: skip
@@ -227,7 +226,7 @@ def drift_part(n_crowds: int) -> None:
 
 
 def real_part(_: int) -> None:
-    """Count what is found on the public sets."""
+    """Print the number of findings of each kind on the public sets, and the true record of the workers named."""
     print("\n## Public sets\n")
     print(f"| kind | {' | '.join(SEVEN)} |")
     print(f"|---|{'---|' * len(SEVEN)}")
@@ -245,7 +244,7 @@ def real_part(_: int) -> None:
 
 
 def record(found: Diagnosis, finding: Finding, tasks: Matched, labels: Matched) -> str:
-    """Tell a worker's record against the truth, class by class."""
+    """Return a worker's share right on tasks with a true label, overall and by class, as text."""
     a = found.answers
     truth = np.full(a.n_tasks, -1)
     known = (tasks.codes >= 0) & (labels.codes >= 0)
@@ -272,7 +271,7 @@ PARTS: dict[str, tuple[Callable[[int], None], int]] = {
 
 
 def main(arguments: list[str]) -> None:
-    """Run all parts, or the one named."""
+    """Run all parts, or the part that is named."""
     for name in arguments[:1] or PARTS:
         part, usual = PARTS[name]
         part(int(arguments[1]) if len(arguments) > 1 else usual)

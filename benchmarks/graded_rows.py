@@ -1,9 +1,9 @@
-"""Time what the use of grades and abstentions costs out of core: the same crowd cut to classes, graded, and abstaining.
+"""Time grades and abstentions out of core: the same crowd with classes, with grades, and with abstentions.
 
     python benchmarks/graded_rows.py --folder /tmp/graded               # 5 million answers, two minutes
 
-Workers grade tasks of two classes from 0 to 9, each on a scale of its own, five to a task. Every run packs the rows
-into blocks on disk and writes labels, in a process of its own. Prints CPU seconds, and how often labels are wrong.
+Five workers per task grade tasks of two classes from 0 to 9, each worker on a different scale. Every run is a separate
+process that packs the rows into blocks on disk and writes labels. Prints CPU seconds and the share of wrong labels.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import pyarrow.parquet
 WORKERS = 5000
 PER_TASK = 5
 SEED = 0
-ABSTAINING = 0.1  # of the rows that abstain, at random or by class
+ABSTAINING = 0.1  # share of the rows that abstain, at random or depending on the class
 OURS = """
 import sys, json
 from quorate.backends import aggregate
@@ -39,11 +39,11 @@ RUNS = {
 
 
 def make(folder: Path, n_tasks: int) -> np.ndarray:
-    """Write the crowd four times, as each run reads it, and return the truth."""
+    """Write the crowd in the four forms that the runs read, and return the true classes."""
     rng = np.random.default_rng(SEED)
     truth = rng.integers(0, 2, n_tasks)
     task = np.repeat(np.arange(n_tasks), PER_TASK)
-    slot = WORKERS // PER_TASK  # of the crowd, one for each answer of a task, so that nobody answers it twice
+    slot = WORKERS // PER_TASK  # workers per answer of a task: different workers, so that no worker answers it twice
     worker = rng.integers(0, slot, len(task)) + slot * np.tile(np.arange(PER_TASK), n_tasks)
     scale = rng.uniform(1, 2.5, WORKERS)
     offset = rng.uniform(3, 5, WORKERS)
@@ -66,9 +66,9 @@ def make(folder: Path, n_tasks: int) -> np.ndarray:
 
 
 def measure(source: Path, target: Path, how: str) -> float:
-    """Run one to its end; returns CPU seconds."""
+    """Run one process to its end and return its CPU seconds."""
     process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", OURS, str(source), str(target), how])
-    _, status, used = os.wait4(process.pid, 0)  # tells what this one process took
+    _, status, used = os.wait4(process.pid, 0)  # with the resource usage of this process
     process.returncode = os.waitstatus_to_exitcode(status)
     if status:
         raise SystemExit(f"{source} failed")
@@ -76,7 +76,7 @@ def measure(source: Path, target: Path, how: str) -> float:
 
 
 def main() -> None:
-    """Make the answers, run all, and print what they took."""
+    """Create the answers, run all forms, and print CPU seconds and wrong labels."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True, help="for the answers and the labels")
     parser.add_argument("--tasks", type=int, default=1_000_000, help="of five answers each")

@@ -1,4 +1,4 @@
-"""What intervals on skills cost: a million answers, fast and with 60 draws. Prints CPU seconds, one thread.
+"""Time of intervals on skills for a million answers, fast and with 60 draws. Prints CPU seconds, one thread.
 
 ``python benchmarks/intervals.py [TASKS WORKERS PER_TASK CLASSES]``
 """

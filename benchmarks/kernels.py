@@ -26,10 +26,10 @@ CLASSES = 4
 
 
 def passes(n_answers: int) -> dict[str, Callable[[], Any]]:
-    """Return a pass of each kernel over random answers."""
+    """Return functions that run one pass of each kernel over random answers, by name."""
     rng = np.random.default_rng(0)
     n_tasks = n_answers // PER_TASK
-    slot = WORKERS // PER_TASK  # nobody answers a task twice
+    slot = WORKERS // PER_TASK  # different workers for each answer of a task, so that no worker answers it twice
     worker = (rng.integers(0, slot, (n_tasks, PER_TASK)) + slot * np.arange(PER_TASK)).ravel()
     start = np.arange(n_tasks + 1) * PER_TASK
     all_tasks = Block(start, worker, rng.integers(0, CLASSES, n_tasks * PER_TASK), WORKERS, CLASSES)
@@ -53,13 +53,13 @@ def passes(n_answers: int) -> dict[str, Callable[[], Any]]:
 
 
 def labels(piece: Block, logs: FloatArray, shift: FloatArray) -> LabelRows:
-    """Decide the labels of a block as the default method does."""
+    """Return the labels of a block, computed as in the default method."""
     posterior = calibration_law(PEOPLE, CLASSES).calibrated(softmax(kernels.task_scores(piece, logs, shift)))
     return LabelRows.of(by_posterior(piece, posterior), piece.per_task)
 
 
 def best(run: Callable[[], Any], repeats: int) -> float:
-    """Return the least CPU seconds of several runs."""
+    """Return the smallest CPU seconds of several runs."""
     times = []
     for _ in range(repeats):
         before = time.process_time()

@@ -1,6 +1,6 @@
-"""Ten tasks of a known crowd: errors with what was known of the workers, without, and with all earlier answers again.
+"""Errors on ten tasks of a known crowd: with earlier skills, without them, and with all earlier answers.
 
-python benchmarks/known_workers.py [BATCHES]     # the table of docs/accuracy.md; 40 batches a row by default
+python benchmarks/known_workers.py [BATCHES]     # the table of docs/accuracy.md; 40 batches per row by default
 """
 
 import sys
@@ -16,7 +16,7 @@ from quorate.methods.aggregate import aggregate
 from quorate.simulate import crowd
 
 SETS = ("rte1", "temp", "dogs", "web", "bluebird")
-# Answers of a batch, and of all that was answered before it.
+# Numbers of tasks in a batch, and before it.
 TASKS = 10
 MOST_BEFORE = 600
 
@@ -46,7 +46,7 @@ def batches(name: str, n: int) -> Iterator[tuple[Answers, Answers, Answers, IntA
 
 
 def row(name: str, n: int) -> list[float]:
-    """Return the share of wrong labels: with all answers together, by what was known, alone, and by majority."""
+    """Return shares of wrong labels (all answers together, known skills, batch alone, majority) and the task count."""
     wrong = np.zeros(4)
     total = 0
     for before, batch, both, truth in batches(name, n):

@@ -1,9 +1,9 @@
-"""Time a ledger of up to a million answers, and draw what one more answer costs.
+"""Time a ledger of up to a million answers, and draw the time to add one answer.
 
-    python -m benchmarks.ledger [SVG]        # what docs/performance.md shows
+    python -m benchmarks.ledger [SVG]        # the table of docs/performance.md
 
-Milliseconds of this process's CPU; tables in memory, text ids, rows shuffled. The last column is a new process, start
-of Python included: `quorate ledger add` of 1,000 answers to a ledger on disk.
+CPU milliseconds of this process; tables are in memory, ids are text, rows are shuffled. The last column is a separate
+process, including the start of Python: `quorate ledger add` of 1,000 answers to a ledger on disk.
 """
 
 import os
@@ -31,21 +31,21 @@ from quorate.simulate import crowd
 
 SIZES = (10_000, 100_000, 1_000_000)
 SHAPES = {"5 answers a task, 2,000 workers": (5, 2_000), "50 answers a task, 500 workers": (50, 500)}
-SINGLE = 300  # single answers, for a mean
+SINGLE = 300  # single answers over which a mean is taken
 ONE = "add one answer, pairs kept"
 AGAIN = "read and count all again"
 BATCH = 1_000  # answers of the batch that is added on disk
 
 
 def cpu(run: Callable[[], Any]) -> float:
-    """Milliseconds of CPU that something takes."""
+    """Return the CPU milliseconds of a call."""
     start = time.process_time()
     run()
     return 1e3 * (time.process_time() - start)
 
 
 def command_cpu(path: str, batch: str) -> float:
-    """Milliseconds of CPU of `quorate ledger add`, the least of three processes."""
+    """Return the CPU milliseconds of `quorate ledger add`, the smallest of three processes."""
     figures = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -56,7 +56,7 @@ def command_cpu(path: str, batch: str) -> float:
 
 
 def measure(n: int, per_task: int, workers: int) -> dict[str, float]:
-    """Time everything that a ledger of n answers does."""
+    """Return the CPU milliseconds of each operation on a ledger of n answers, and its size on disk."""
     table = crowd(n // per_task, workers, per_task, n_classes=4, seed=0).answers.to_table().arrow
     table = take(table, np.random.default_rng(0).permutation(len(table)))
     most = table.slice(0, n - SINGLE)

@@ -16,7 +16,7 @@ from quorate.datasets import load
 from quorate.io.write_table import write_table
 from quorate.simulate import crowd
 
-# Seconds, CPU and wall, that a page may take: what someone waits who looks at it again after every batch.
+# Largest acceptable CPU and wall seconds of a page, for a user who renews it after every batch; a judgement.
 GOALS = {"dogs": 3.0, "2,000 workers on 50,000 tasks": 8.0}
 
 
@@ -26,7 +26,7 @@ def answers_of(name: str) -> Answers:
 
 
 def main() -> None:
-    """Print a row for each crowd: the best of the repeats."""
+    """Print a row per crowd: the smallest times of the repeats."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="part of a crowd's name")
     parser.add_argument("--repeats", type=int, default=5)

@@ -1,12 +1,13 @@
-"""Print how often each class is right beside crowd-kit's class of the same name, on the public sets, as Markdown.
+"""Print the share of right labels of each class and of crowd-kit's class of the same name, on the public sets.
 
     make parity                                  # every class on the seven sets: docs/accuracy.md
     python benchmarks/parity.py --sets rte1 web --classes GLAD MACE
 
-Both get the same file, with the defaults of crowd-kit. A cell has crowd-kit's share of right labels, then ours; where a
-vote ties, it counts as whichever class each library chose. Gold, for the class that needs it, is every fifth task with
-truth, and the others are what is scored. crowd-kit's MACE takes one worker's response bias for another's unless the
-names of workers and labels are in the order in which they appear; so it has a second row, with names that are.
+Both get the same file and the defaults of crowd-kit. A cell of the Markdown table has crowd-kit's share of right
+labels, then ours; for a tied vote, the label that each library chose is scored. Gold, for the class that needs it, is
+every fifth task with a true label; the other tasks are scored. crowd-kit's MACE uses the response bias of a wrong
+worker unless the names of workers and labels are in the order in which they appear; so it has a second row with such
+names.
 """
 
 import argparse
@@ -32,13 +33,13 @@ CLASSES = (
 )
 COLUMNS = ("task", "worker", "label")
 Row = tuple[str, ...]
-WITHIN = 0.002  # a larger difference is marked
-PATIENCE = 3600  # seconds that one class of crowd-kit may take for all sets
+WITHIN = 0.002  # largest difference of the shares that is not marked
+PATIENCE = 3600  # timeout in seconds of one class of crowd-kit for all sets
 
 
 @dataclass(frozen=True)
 class Job:
-    """A set as files, and what is known of it."""
+    """A public set as files, with its true and known labels."""
 
     truth: dict[str, str]
     known: dict[str, str]
@@ -59,7 +60,7 @@ def main(sets: Sequence[str], classes: Sequence[str], crowdkit: str) -> None:
 
 
 def _job(name: str, place: str, folder: Path) -> Job:
-    """Write the files of a set."""
+    """Write the files of a set and return them."""
     rows, truth = _data(load(place), renamed=name.endswith(RENAMED))
     known = dict(list(truth.items())[::5]) if name == "GoldMajorityVote" else {}
     source, target, gold = (folder / f"{place}-{each}.csv" for each in ("answers", "labels", "gold"))
@@ -69,7 +70,7 @@ def _job(name: str, place: str, folder: Path) -> Job:
 
 
 def _run_theirs(name: str, jobs: Sequence[Job], crowdkit: str) -> None:
-    """Run crowd-kit's class on all sets, in one process, since importing it takes seconds."""
+    """Run crowd-kit's class on all sets in one process, because importing it takes seconds."""
     files = [str(each) for job in jobs for each in (job.source, job.target, job.gold if job.known else "-")]
     command = [crowdkit, "-W", "ignore", str(HERE / "contender_crowdkit.py"), name, *files]
     try:
@@ -80,7 +81,7 @@ def _run_theirs(name: str, jobs: Sequence[Job], crowdkit: str) -> None:
 
 
 def _cell(name: str, job: Job) -> str:
-    """Fit our class, and write crowd-kit's share of right labels, then ours."""
+    """Return crowd-kit's share of right labels, then that of our class, as text."""
     frame = pd.read_csv(job.source, dtype=str)
     labels = getattr(estimators, name)().fit_predict(frame, *([pd.Series(job.known)] if job.known else []))
     asked = [task for task in job.truth if task not in job.known]
@@ -92,7 +93,7 @@ def _cell(name: str, job: Job) -> str:
 
 
 def _data(data: Dataset, *, renamed: bool) -> tuple[list[Row], dict[str, str]]:
-    """Return the answers and the truth, by their names or by names in the order in which they appear."""
+    """Return answers and true labels, with their names or with names numbered in the order in which they appear."""
     table = data.answers.to_table()
     rows = list(zip(*([str(each) for each in table[column].to_pylist()] for column in COLUMNS), strict=True))
     truth = {str(row["task"]): str(row["label"]) for row in data.truth.to_pylist()}

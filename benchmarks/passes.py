@@ -1,14 +1,14 @@
-"""Count the passes over the answers and the bytes that each moves; derive the plan for 10^9 answers.
+"""Count the passes over the answers and the bytes that each pass moves; derive the plan for 10^9 answers.
 
     python benchmarks/passes.py                     # passes of each method, and the plan of docs/warehouse.md
     python benchmarks/passes.py --workers 1000000
     python benchmarks/passes.py --crowds            # bytes per pass of crowds whose tables of workers are large
 
-A pass is one call of the protocol of `quorate.blocks.block.Blocks` that visits every answer. Calls that visit a sample
-in memory, such as those that fit the prior, move nothing and are not counted. A driver sends the parameters of a pass
-to each executor once and takes its sums back once, so both are counted per executor, as they are pickled. Methods run
-on a simulated crowd in memory, divided into partitions; the number of passes of an iterative method depends on the
-crowd by a few.
+A pass is one call of the protocol of `quorate.blocks.block.Blocks` that reads every answer. Calls on a sample in
+memory, such as those that fit the prior, move no data and are not counted. A driver sends the parameters of a pass to
+each executor once and receives its sums once, so the pickled bytes of both are counted per executor. Methods run on a
+simulated crowd in memory, divided into partitions; the number of passes of an iterative method differs between crowds
+by a few.
 """
 
 import argparse
@@ -22,23 +22,23 @@ from quorate.methods.fit_blocks import fit_blocks
 from quorate.simulate import crowd
 
 METHODS = ("quorate", "rank-one", "dawid-skene", "one-coin", "majority")
-BYTES_PER_ANSWER = 6  # of a block on disk: four of the worker, one of the class, and the start of each task
+BYTES_PER_ANSWER = 6  # of a block on disk: four for the worker, one for the class, and the start of each task
 ANSWERS = 1_000_000_000
 # A row that Spark shuffles has four fields (partition, task, worker, class) of eight bytes, eight bytes of null flags
-# and four of length; text ids come on top, and compression is not counted.
+# and four bytes of length. Text ids need more, and compression is not counted.
 SHUFFLED_BYTES = 4 * 8 + 8 + 4
-DISK_BYTES_PER_SECOND = 100e6  # of a slow disk
+DISK_BYTES_PER_SECOND = 100e6  # assumed speed of a slow disk
 
 
 class Partitions:
-    """Blocks in partitions, as those of Spark, which count the passes and the bytes that each moves."""
+    """Blocks in partitions, as in Spark, that count the passes and the bytes that each pass moves."""
 
     def __init__(self, blocks: MemoryBlocks, n_partitions: int) -> None:
         self.blocks = blocks
         self.parts = list(blocks.all_tasks.pieces(-(-blocks.n_answers // n_partitions)))
         self.n_passes = 0
-        self.sent = 0  # to each executor
-        self.returned = 0.0  # by a partition, on average
+        self.sent = 0  # bytes sent to each executor
+        self.returned = 0.0  # bytes returned by a partition, on average
         self.most_sent = 0  # in one pass
         self.most_returned = 0  # by one partition in one pass
 
@@ -52,7 +52,7 @@ class Partitions:
         self.most_sent = max(self.most_sent, size)
 
     def sum(self, kernel: Callable[..., Any], *parameters: Any) -> Any:
-        """Add up what the partitions return."""
+        """Return the sum of the results of the partitions."""
         self._pass(parameters)
         return added(self._returned(kernel, parameters))
 
@@ -65,19 +65,19 @@ class Partitions:
             yield sums
 
     def map(self, kernel: Callable[..., Any], *parameters: Any) -> Iterator[Any]:
-        """Return what the kernel makes of every partition; labels stay there."""
+        """Return the results of the kernel for every partition, which stay in the partitions."""
         self._pass(parameters)
         return (kernel(part, *parameters) for part in self.parts)
 
     def joined(self) -> Any:
-        """Return the roots of the connected components, of which each partition returns as many as workers twice."""
+        """Return the roots of the connected components; each partition returns two 4-byte arrays over workers."""
         self.n_passes += 1
         self.returned += 2 * 4 * self.blocks.n_workers
         return self.blocks.joined()
 
 
 def passes_of(method: str, n_workers: int, n_classes: int, n_answers: int, n_partitions: int) -> Partitions:
-    """Run a method on a crowd of five answers per task, and count."""
+    """Run a method on a crowd with five answers per task, and return the partitions with their counts."""
     answers = crowd(n_answers // 5, n_workers, 5, n_classes=n_classes, seed=0).answers
     partitions = Partitions(memory_blocks(answers), n_partitions)
     blocks: Any = partitions
@@ -87,12 +87,12 @@ def passes_of(method: str, n_workers: int, n_classes: int, n_answers: int, n_par
     return partitions
 
 
-# Workers, classes, answers per worker: as in the plan, many workers of few answers, and tens of classes.
+# Workers, classes, answers per worker: the crowd of the plan, many workers with few answers, and 50 classes.
 CROWDS = ((50_000, 4, 100), (1_000_000, 4, 5), (2_000, 50, 500))
 
 
 def print_crowds(n_partitions: int) -> None:
-    """Print the bytes of the passes over large tables of workers."""
+    """Print the bytes of the passes for crowds with large tables of workers."""
     print("| workers | classes | answers per worker | method | passes | sent, MB | at most | returned, MB | at most |")
     print("|---|---|---|---|---|---|---|---|---|")
     for n_workers, n_classes, per_worker in CROWDS:

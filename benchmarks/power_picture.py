@@ -1,4 +1,4 @@
-"""The picture of docs/accuracy.md: how many copying pairs are found, by the tasks that they share.
+"""Draw the figure of docs/accuracy.md: the share of copying pairs that are found, by their number of shared tasks.
 
 python -m benchmarks.power_picture [CROWDS A SETTING]
 """
@@ -21,7 +21,7 @@ PICTURE = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
 
 
 def power_curve(n_crowds: int) -> Iterator[dict[str, Any]]:
-    """Yield the power of the pair test by shared tasks, for the picture: 30 workers, ten answers per task."""
+    """Yield the power of the pair test by shared tasks: 30 workers, ten answers per task."""
     for m, share, tasks in product((2, 4), (0.3, 0.6, 0.9), (250, 400, 800, 1600, 3200)):
         hits = []
         for seed in range(n_crowds):
@@ -40,7 +40,7 @@ def power_curve(n_crowds: int) -> Iterator[dict[str, Any]]:
 
 
 def main(n_crowds: int) -> None:
-    """Draw how many copying pairs are found, by shared tasks."""
+    """Draw the share of copying pairs that are found, by shared tasks."""
     order = [f"{share} of answers copied" for share in ("90%", "60%", "30%")]
     x = axis("x", "shared", "tasks that both answered", log=True)
     y = axis("y", "found", "copying pairs that are named", domain=(0, 1))

@@ -1,9 +1,9 @@
-"""Errors of methods that depend on the order of the workers or on a seed, as docs/accuracy.md and docs/methods.md show.
+"""Errors of methods that depend on the order of the workers or on a seed, for docs/accuracy.md and docs/methods.md.
 
     python -m benchmarks.random_orders [--repeats 20]
 
-`opt-ds` divides the workers into three groups by the order of their ids: the workers are renamed at random. `m3v` draws
-random numbers: the seed changes.
+`opt-ds` divides the workers into three groups by the order of their ids, so the workers are renamed at random. `m3v`
+draws random numbers, so it is run with different seeds.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""`quorate rank` beside choix, evalica and crowd-kit: tau, log-loss, coverage and CPU; and how CPU grows with rows.
+"""Compare `quorate rank` with choix, evalica and crowd-kit: tau, log-loss, coverage, CPU, and its growth with rows.
 
     make bench-rank
     python -m benchmarks.ranking --peers .venv-rank-peers/bin/python [--repetitions 4] [--only NAME] [--sizes 5]
 
-Peers run in a Python of their own, at documented defaults, on the same simulated comparisons (fresh seeds), on LLMFAO
-where QUORATE_DATASETS (by default ../shared/datasets) holds it. Log-loss is of decided rows that were held out. Only
-quorate has ties, judges' skills and intervals at once; a dash means that a method has no interval.
+The other libraries run in a separate Python with their documented defaults on the same simulated comparisons (new
+seeds), and on LLMFAO if QUORATE_DATASETS (by default ../shared/datasets) has it. The log-loss is that of held-out rows
+with a winner. Only quorate has ties, skills of judges and intervals together; a dash means: no interval.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def print_line(name: str, method: str, figures: Sequence[Figures]) -> None:
 
 
 def write_comparisons(folder: Path, comparisons: Comparisons) -> None:
-    """Write train.csv as crowd-kit takes it."""
+    """Write train.csv in the format of crowd-kit."""
     folder.mkdir(parents=True)
     with (folder / "train.csv").open("w", newline="") as stream:
         writer = csv.writer(stream)
@@ -97,14 +97,14 @@ def write_comparisons(folder: Path, comparisons: Comparisons) -> None:
 
 
 def run_peers(peers: str, folders: Sequence[Path]) -> None:
-    """Let the peers' Python write scores.json into every folder."""
+    """Run the other libraries in their Python; this writes scores.json to every folder."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     environment.pop("PYTHONPATH", None)
     subprocess.run([peers, str(HERE / "contender_rank.py"), *map(str, folders)], check=True, env=environment)
 
 
 def compare_llmfao(path: Path, peers: str, splits: int = 3) -> None:
-    """Hold out a fifth of the pairs of answers whole, and print the log-loss of their decided rows."""
+    """Hold out a fifth of the tasks, each with all its rows, and print the log-loss of their rows with a winner."""
     comparisons, _ = comparisons_of(read_pairs(str(path), PairOptions(task="id")))
     assert comparisons.task is not None
     part = connectivity(comparisons).part
@@ -138,7 +138,7 @@ def compare_llmfao(path: Path, peers: str, splits: int = 3) -> None:
 
 
 def growth(n_sizes: int) -> None:
-    """Print the CPU of fit, cross-validation and intervals for twice as many rows each time: 100 items, 5 judges."""
+    """Print the CPU seconds of fit, cross-validation and intervals for doubled numbers of rows: 100 items, 5 judges."""
     print(f"{'rows':>10} {'CPU s':>7} {'µs per row':>10}")
     for exponent in reversed(range(n_sizes)):
         n_rows = 1_000_000 >> exponent
@@ -155,7 +155,7 @@ def growth(n_sizes: int) -> None:
 
 
 def with_tasks(comparisons: Comparisons) -> Comparisons:
-    """Give every comparison a task of its own, the hardest case: nothing can be counted together."""
+    """Return the comparisons with a different task for each, the slowest case: no rows can be counted together."""
     repeats = np.repeat(np.arange(comparisons.n_rows), np.rint(comparisons.weight).astype(int))
     n_rows = len(repeats)
     return replace(

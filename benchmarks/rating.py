@@ -1,9 +1,9 @@
-"""CPU seconds of `quorate.rate` as the answers grow: they should grow as the answers do.
+"""CPU seconds of `quorate.rate` for different numbers of answers: the growth should be linear.
 
     python benchmarks/rating.py [ANSWERS ...]     # by default 10,000 to 1,000,000, in C and in numpy
 
-Prints answers, seconds, passes, and seconds per million answers and pass, each size in a process of its own; the last
-line is the exponent of the growth (1 is linear) over sizes of at least 100,000.
+Prints answers, seconds, passes, and seconds per million answers and pass; each size is a separate process. The last
+line is the exponent of the growth (1 is linear) for sizes of at least 100,000.
 """
 
 import os
@@ -20,7 +20,7 @@ ANSWERS_PER_RATER = 500
 
 
 def scores(n_answers: int) -> dict[str, Any]:
-    """Simulate scores of 1 to 5 by raters of 500 answers each."""
+    """Simulate scores from 1 to 5 by raters with 500 answers each."""
     rng = np.random.default_rng(0)
     n_tasks = n_answers // PER_TASK
     n_raters = max(n_answers // ANSWERS_PER_RATER, 20)
@@ -36,10 +36,10 @@ def scores(n_answers: int) -> dict[str, Any]:
 
 
 def run(n_answers: int) -> None:
-    """Rate so many answers in this process, and print seconds and passes."""
+    """Rate this number of answers in this process, and print CPU seconds and passes."""
     import quorate
 
-    quorate.rate(scores(1000))  # imports and first calls are not what grows
+    quorate.rate(scores(1000))  # imports and first calls are not timed
     read = quorate.read_scores(scores(n_answers))
     begun = time.process_time()
     found = quorate.rate(read)
@@ -47,7 +47,7 @@ def run(n_answers: int) -> None:
 
 
 def main() -> None:
-    """Time every size in both forms of the kernel."""
+    """Time every size with the kernels in C and in numpy."""
     if sys.argv[1:2] == ["--run"]:
         run(int(sys.argv[2]))
         return

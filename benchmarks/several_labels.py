@@ -1,6 +1,6 @@
-"""Several labels per task, simulated: what sharing skills and a prior for each label are worth.
+"""Several labels per task, simulated: the effect of sharing skills and of a prior for each label.
 
-python benchmarks/several_labels.py [CROWDS]     # the table of docs/accuracy.md; 10 crowds a row by default
+python benchmarks/several_labels.py [CROWDS]     # the table of docs/accuracy.md; 10 crowds per row by default
 """
 
 import sys
@@ -24,7 +24,10 @@ CROWDS = {
 
 
 def drawn(shares: FloatArray, n_tasks: int, seed: int) -> tuple[dict[str, list[object]], BoolArray]:
-    """Draw truths, and workers who find a label that is there with one probability, and invent one with another."""
+    """Return simulated answers and the true labels.
+
+    Each worker gives a true label with one probability, and a false label with another.
+    """
     rng = np.random.default_rng(seed)
     truth = rng.random((n_tasks, len(shares))) < shares
     finds = rng.uniform(0.4, 0.95, N_WORKERS)
@@ -46,7 +49,7 @@ def figures(yes: FloatArray, truth: BoolArray) -> tuple[float, float]:
 
 
 def with_worth(worth: float) -> Callable[..., FloatArray]:
-    """Run the default with another constant."""
+    """Return a function that runs the default method with this value of `multilabel.PSEUDO_TASKS`."""
 
     def run(answers: quorate.Answers) -> FloatArray:
         with patch.object(multilabel, "PSEUDO_TASKS", worth):
@@ -56,7 +59,7 @@ def with_worth(worth: float) -> Callable[..., FloatArray]:
 
 
 def one_by_one(answers: quorate.Answers) -> FloatArray:
-    """Aggregate each label alone, so that no skills are shared."""
+    """Return the probabilities of yes with each label aggregated alone, so that no skills are shared."""
     questions = answers.questions
     assert questions is not None
     found = np.zeros(len(questions.task))

@@ -1,11 +1,12 @@
-"""CPU seconds and peak memory of every command over sizes and shapes: the tables of docs/warehouse.md.
+"""CPU seconds and peak memory of every command for different sizes and shapes: the tables of docs/warehouse.md.
 
     make bench TABLES=answers,workers,classes,per-task,shapes        # after the table of speed: over an hour
     python benchmarks/sizes.py --tables answers --crowds e4,e5,m1    # one table, up to 10^6 answers
 
-Each command runs in a process of its own, with the start of Python, several times in turn. A cell has the least and the
-median CPU seconds and the peak memory. The outputs of all runs of a command are compared; labels of `--engine duckdb`
-are compared with those of the file. "Refused" means that the command names a limit before it spends the memory.
+Each command runs several times in a separate process, including the start of Python; the commands take turns. A cell
+has the smallest and the median CPU seconds and the peak memory. The outputs of all runs of a command are compared;
+labels of `--engine duckdb` are compared with those of the file. "Refused" means that the command raises an error that
+names a limit before it uses the memory.
 """
 
 import argparse
@@ -25,12 +26,12 @@ from pathlib import Path
 
 from data import CROWDS, ODD_SHAPES, further_paths, paths
 
-# This process stays small, and leaves making the crowds to others: a child's peak memory starts at its parent's.
+# Crowds are created in other processes, so that this one stays small: a child's peak memory starts at its parent's.
 HERE = Path(__file__).parent
 TIMEOUT = 3600  # seconds of wall time for one run
 MEMORY = 8 << 30  # bytes that one command may allocate; more is an error
-TOLERANCE = 1e-9  # of the confidence, between a file and an engine: the promise of docs/architecture.md
-REFUSED = 2  # exit code of a refusal; 0, 1 and 3 are outcomes of `check`
+TOLERANCE = 1e-9  # largest difference of a confidence between a file and an engine, as in docs/architecture.md
+REFUSED = 2  # exit code of an error; 0, 1 and 3 are outcomes of `check`
 
 LABELS = ["aggregate", "{source}", "-o", "{target}"]
 COMMANDS: dict[str, list[str]] = {
@@ -58,7 +59,7 @@ COMMANDS: dict[str, list[str]] = {
     "ledger add of 1,000": ["ledger", "add", "{folder}/ledger", "{folder}/batch.csv"],
     "ledger show": ["ledger", "show", "{folder}/ledger"],
 }
-GROWING = ("ledger add of 1,000", "ledger show")  # what they print changes with every batch
+GROWING = ("ledger add of 1,000", "ledger show")  # commands whose output changes with every batch
 VOTES = ("aggregate", "with --workers-out", "majority", "rank-one", "dawid-skene")
 SHAPES = (*VOTES, "diagnose", "report")
 # Columns of a table by the name of a crowd, and the commands in its rows.
@@ -90,7 +91,7 @@ CHANGING = ("seconds", "version", "wall")  # fields of --json that differ from r
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run took, and a digest of what it wrote."""
+    """CPU seconds, memory and exit code of one run, and a digest of its output."""
 
     cpu: float
     megabytes: float
@@ -99,19 +100,19 @@ class Cost:
 
 
 def limit_memory() -> None:
-    """Let an allocation fail before the machine runs out of memory."""
+    """Limit the memory of this process, so that an allocation fails before the machine runs out of memory."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def write_batch(path: Path) -> None:
-    """Write 1,000 answers of workers who have given none before, to tasks that have answers."""
+    """Write 1,000 answers of new workers to existing tasks."""
     stamp = time.time_ns()
     rows = "".join(f"t{k},n{stamp}-{k % 50},c0\n" for k in range(1_000))
     path.write_text(f"task,worker,label\n{rows}")
 
 
 def run(command: str, source: Path, folder: Path) -> Cost:
-    """Run a command in a process of its own."""
+    """Run a command in a separate process, and return its cost."""
     target = folder / ("report.html" if command == "report" else "output.csv")
     subprocess.run(["rm", "-rf", str(folder / "ledger" if command == "ledger add" else target)], check=True)
     crowd = source.stem
@@ -143,7 +144,7 @@ def run(command: str, source: Path, folder: Path) -> Cost:
 
 
 def digest_of(printed: Path, target: Path) -> str:
-    """Return a digest of what a command printed and wrote, without the figures that time it."""
+    """Return a digest of the output of a command, without fields that measure time."""
     text = printed.read_text()
     if text.startswith("{"):
         text = json.dumps(without_times(json.loads(text)), sort_keys=True)
@@ -156,14 +157,14 @@ def digest_of(printed: Path, target: Path) -> str:
 
 
 def without_times(value: object) -> object:
-    """Leave out the fields that differ from run to run."""
+    """Return the value without the fields that differ from run to run."""
     if isinstance(value, dict):
         return {name: without_times(part) for name, part in value.items() if name not in CHANGING}
     return [without_times(part) for part in value] if isinstance(value, list) else value
 
 
 def unlike_labels(one: Path, other: Path) -> int:
-    """Count the rows in which two files of labels differ by more than the tolerance."""
+    """Return the number of rows in which two files of labels differ by more than the tolerance."""
     with one.open() as first, other.open() as second:
         rows = zip(csv.reader(first), csv.reader(second), strict=True)
         return sum(not alike(left, right) for left, right in rows)
@@ -183,7 +184,7 @@ def is_near(a: str, b: str) -> bool:
 
 
 def text_of(costs: Sequence[Cost], reference: float | None) -> str:
-    """Write a cell: least and median CPU seconds, peak memory, and the ratio to ``aggregate``."""
+    """Return a cell: smallest and median CPU seconds, peak memory, and the ratio to ``aggregate``."""
     if any(cost.code < 0 or cost.code > 3 for cost in costs):
         return "failed"
     seconds = [cost.cpu for cost in costs]
@@ -195,7 +196,7 @@ def text_of(costs: Sequence[Cost], reference: float | None) -> str:
 
 
 def measure(crowd: str, commands: Sequence[str], repeats: int, folder: Path) -> dict[str, list[Cost]]:
-    """Run all commands on one crowd in turn, several times, so that noise falls on all alike."""
+    """Run all commands on one crowd in turn, several times, so that noise affects all equally; return their costs."""
     source, _ = paths(crowd, folder)
     further = ["--further"] if {"rate", "rank"} & set(commands) else []
     if not source.exists() or (further and not further_paths(crowd, folder)[0].exists()):
@@ -217,7 +218,7 @@ def measure(crowd: str, commands: Sequence[str], repeats: int, folder: Path) -> 
 
 
 def main() -> None:
-    """Measure, and print one table after the other."""
+    """Measure and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", default=",".join(TABLES), help=f"of {', '.join(TABLES)}")
     parser.add_argument("--commands", default="", help="only these, separated by commas")

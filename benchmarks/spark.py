@@ -1,12 +1,12 @@
-"""Time the default method in Spark, beside rank-one in Spark as it was when pairs were counted by a join.
+"""Time the default method and rank-one in Spark, and rank-one of an earlier version that counted pairs by a join.
 
     python benchmarks/spark.py --folder /tmp/warehouse                          # a hundredth: a million answers
     python benchmarks/spark.py --folder /tmp/warehouse --scale 0.1 --before ../quorate-0.1   # 10 million, and before
 
-The answers are those of `benchmarks/warehouse.py`, with whole numbers for ids; `--before` is a checkout of a version
-that counted pairs in the engine (0.1). Each runs in a process of its own with its own Spark on this machine, of as many
-cores as there are, and labels are written to a table. CPU seconds are those of Python, of the JVM and of its Python
-workers. A checkout whose C kernels are not built is refused: the kernels in numpy take several times as long.
+The answers are those of `benchmarks/warehouse.py` with integer ids; `--before` is a checkout of a version that counted
+pairs in the engine (0.1). Each run is a separate process with its own Spark on all cores of this machine, and labels
+are written to a table. CPU seconds are those of Python, of the JVM and of its Python workers. A checkout without built
+C kernels is an error: the kernels in numpy take several times as long.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from typing import Any
 
 from warehouse import make
 
-GOAL = 0.6  # of the CPU seconds that rank-one took in Spark
+GOAL = 0.6  # largest ratio to the CPU seconds of the earlier rank-one in Spark
 RUN = """
 import json, os, sys, time
 from pathlib import Path
@@ -75,7 +75,7 @@ session.stop()
 
 
 def measure(source: Path, method: str, few: str, checkout: Path | None) -> dict[str, Any]:
-    """Run one to its end, in the version that a checkout has."""
+    """Run one process to its end, with the version of a checkout, and return its figures."""
     root = Path(__file__).parents[1] if checkout is None else checkout
     environment = {**os.environ, "PYTHONPATH": str(root / "src"), "PYSPARK_PYTHON": sys.executable}
     environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -92,7 +92,7 @@ def measure(source: Path, method: str, few: str, checkout: Path | None) -> dict[
 
 
 def main() -> None:
-    """Make the answers, run both, and print what they took."""
+    """Create the answers, run all versions, and print their times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True, help="for the answers")
     parser.add_argument("--scale", type=float, default=0.01, help="of 100 million answers")

@@ -1,10 +1,10 @@
-"""Time quorate beside crowd-kit and beside the floor: each in a process of its own, several times in turn.
+"""Time quorate, crowd-kit and the lower bound of `contender_floor.py`, each in a separate process and several times.
 
-    make bench                              # the small crowds, every contender
-    make bench SETS=m10,zipf5 REPEATS=1     # the large ones take a quarter of an hour
+    make bench                              # the small crowds, all programs
+    make bench SETS=m10,zipf5 REPEATS=1     # the large crowds take a quarter of an hour
 
-Prints CPU seconds (least and median of the repeats), wall seconds, peak memory, accuracy and the ratios that matter;
-writes them as JSON and as a plot.
+Prints CPU seconds (smallest and median of the repeats), wall seconds, peak memory, accuracy and the ratios that have
+goals; writes them as JSON and as a plot.
 """
 
 import argparse
@@ -22,18 +22,19 @@ from statistics import median
 
 from data import CROWDS, paths
 
-# This process stays small, and leaves making and scoring to others: a child's peak memory starts at its parent's.
+# Crowds are created and scored in other processes, so that this one stays small: a child's peak memory starts at its
+# parent's.
 HERE = Path(__file__).parent
 TIMEOUT = 1200  # seconds of wall time for one run
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A program that turns FILE into OUTPUT."""
+    """A program that reads FILE and writes OUTPUT."""
 
     name: str
     command: tuple[str, ...]  # {python}, {crowdkit}, {source} and {target} are filled in
-    in_memory: bool = False  # it prints its own times
+    in_memory: bool = False  # whether it prints its own times
     kernels: str = ""  # "numpy": the kernels in C are not used
 
 
@@ -61,7 +62,8 @@ CONTENDERS = [
     *(Contender(f"quorate rank-one from {k}", memory("rank-one", k), in_memory=True) for k in ("pandas", "arrow")),
     *(Contender(f"crowd-kit {c}", crowdkit(c)) for c in ("MajorityVote", "OneCoinDawidSkene", "DawidSkene", "MMSR")),
 ]
-# CPU seconds of the first over those of the second: at least, or at most, so many times, on these crowds.
+# Goals for the ratio of the CPU seconds of the first program to those of the second, on these crowds: at least (GOALS)
+# and at most (CEILINGS).
 GOALS: list[tuple[str, str, float, tuple[str, ...]]] = [
     ("crowd-kit OneCoinDawidSkene", "quorate rank-one", 12, ("m1",)),
     ("crowd-kit OneCoinDawidSkene", "quorate rank-one", 25, ("m10",)),
@@ -88,7 +90,7 @@ CEILINGS: list[tuple[str, str, float, tuple[str, ...]]] = [
 
 @dataclass(frozen=True)
 class Run:
-    """What one contender took on one crowd: the best of its repeats."""
+    """The figures of one program on one crowd: the run with the smallest CPU seconds."""
 
     crowd: str
     contender: str
@@ -109,7 +111,7 @@ def measure(command: Sequence[str], in_memory: bool, kernels: str = "") -> tuple
         process = subprocess.Popen(command, stdout=output, stderr=errors, env=environment)
         alarm = threading.Timer(TIMEOUT, process.kill)
         alarm.start()
-        _, status, used = os.wait4(process.pid, 0)  # tells what this one process took
+        _, status, used = os.wait4(process.pid, 0)  # with the resource usage of this process
         alarm.cancel()
         wall = time.perf_counter() - started
         output.seek(0), errors.seek(0)
@@ -123,14 +125,14 @@ def measure(command: Sequence[str], in_memory: bool, kernels: str = "") -> tuple
 
 
 def error_of(labels: Path, truth: Path) -> float:
-    """Score labels in a process of their own."""
+    """Return the share of wrong labels, computed in a separate process."""
     command = [sys.executable, "-m", "quorate", "score", str(labels), str(truth), "--json"]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(json.loads(found.stdout)["error"])
 
 
 def race(crowd: str, contenders: Sequence[Contender], repeats: int, folder: Path, crowdkit_python: str) -> list[Run]:
-    """Run every contender in turn, several times, so that noise falls on all alike."""
+    """Run every program in turn, several times, so that noise affects all equally; return the best runs."""
     source, truth = paths(crowd, folder)
     if not (source.exists() and truth.exists()):
         subprocess.run([sys.executable, str(HERE / "data.py"), crowd, str(folder)], check=True)
@@ -158,7 +160,7 @@ def race(crowd: str, contenders: Sequence[Contender], repeats: int, folder: Path
 
 
 def report(runs: Sequence[Run]) -> None:
-    """Print the table, and every goal with what was reached."""
+    """Print the table, and every goal with the ratio that was measured."""
     print("| crowd | contender | CPU s | median | wall s | peak MB | accuracy |\n|---|---|---|---|---|---|---|")
     for run in runs:
         cells = [run.failed, "", "", "", ""]
@@ -191,12 +193,12 @@ def report(runs: Sequence[Run]) -> None:
 
 
 def plot(runs: Sequence[Run], path: Path) -> None:
-    """Draw CPU seconds of every contender, a panel a crowd."""
+    """Draw the CPU seconds of every program, one panel per crowd."""
     import altair as alt
 
     rows = [{"crowd": run.crowd, "contender": run.contender, "cpu": run.cpu} for run in runs if run.cpu]
     names = [contender.name for contender in CONTENDERS]
-    # Points, not bars: a logarithmic axis has no zero for a bar to stand on.
+    # Points, not bars: a logarithmic axis has no zero at which bars could start.
     points = alt.Chart(alt.InlineData(values=rows)).mark_circle(size=90, color="#3b6ea5", opacity=1)
     chart = points.encode(
         x=alt.X("cpu", type="quantitative", title="CPU seconds", scale=alt.Scale(type="log", zero=False)),
@@ -207,7 +209,7 @@ def plot(runs: Sequence[Run], path: Path) -> None:
 
 
 def main() -> None:
-    """Parse, race, report."""
+    """Parse the arguments, run the programs, and print the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", default="s10k,m1,m1x2,dense1", help=f"of {', '.join(CROWDS)}")
     parser.add_argument("--only", default="", help="contenders whose names contain one of these, separated by commas")

@@ -2,7 +2,7 @@
 
     python benchmarks/threads.py [ANSWERS]
 
-Prints wall seconds, the best of five, and their ratio: at most .65 where two processors are free.
+Prints wall seconds, the smallest of five, and their ratio: at most 0.65 if two processors are free.
 """
 
 import json

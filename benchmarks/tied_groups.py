@@ -1,11 +1,12 @@
-"""Print how often the sign of a loosely tied group comes out wrong, and which rule names such groups.
+"""Print how often the estimated sign of a loosely tied group is wrong, and which rules name such groups.
 
-    python benchmarks/tied_groups.py         # with 200 crowds a setting, about five minutes on one core
+    python benchmarks/tied_groups.py         # with 200 crowds per setting, about five minutes on one core
     python benchmarks/tied_groups.py 20      # with twenty
 
-`quorate.graph.weak_ties` and docs/accuracy.md quote these figures. Three rules are compared: the one in use; that of
-answer pairs (two answers of different sides to one task; fewer than 50 of them, and at most a tenth of the group's),
-which findings went by before; and that of joints (one worker ties the group by fewer than 100 tasks), which advice did.
+`quorate.graph.weak_ties` and docs/accuracy.md quote these figures. Three rules are compared: the rule in use; the
+former rule of findings, answer pairs (two answers of different sides to one task; fewer than 50 pairs, and at most a
+tenth of those of the group); and the former rule of advice, articulation points (one worker connects the group by fewer
+than 100 tasks).
 """
 
 import sys
@@ -27,7 +28,7 @@ TIES = (2, 5, 10, 20, 35, 50, 75, 100)
 
 
 def tied_groups(ties: int, bridges: int, per_task: int, rng: np.random.Generator, *, contrary: bool) -> Crowd:
-    """Two groups; so many of the smaller answer so many tasks of the larger between them."""
+    """Simulate two groups, of which ``bridges`` workers of the smaller answer ``ties`` tasks of the larger."""
     signs = np.where(np.arange(REST + GROUP) < REST, 1, -1 if contrary else 1)
     skills = signs * rng.uniform(0.4, 0.9, REST + GROUP)
     rest = draw_workers(REST_TASKS, REST, per_task, rng=rng)
@@ -42,7 +43,7 @@ def tied_groups(ties: int, bridges: int, per_task: int, rng: np.random.Generator
 
 
 def named_by_each(answers: Answers) -> list[set[tuple[int, ...]]]:
-    """Return the groups that each rule names: the one in use, by answer pairs, by articulation points."""
+    """Return the groups that each rule names: the rule in use, answer pairs, articulation points."""
     pairs = pair_stats(answers)
     now = {tuple(group.workers.tolist()) for group in loose_groups(np.arange(answers.n_workers), pairs, answers)}
     cut = weakest_cut(pairs, answers.n_workers, two_sided=False)
@@ -52,7 +53,7 @@ def named_by_each(answers: Answers) -> list[set[tuple[int, ...]]]:
 
 
 def sign_is_wrong(simulated: Crowd) -> bool:
-    """Whether rank-one turns the two groups the wrong way round against each other, or both."""
+    """Whether rank-one gives the wrong sign to one of the two groups, or to both."""
     skills = aggregate_in_memory("rank-one", simulated.answers).skills
     return bool(skills[:REST].sum() < 0 or skills[REST:].sum() * simulated.skills[REST:].sum() < 0)
 

@@ -1,11 +1,11 @@
-"""Time an aggregation of answers out of core: rows out of Parquet, blocks on disk, the method, labels written.
+"""Time an aggregation out of core: read rows from Parquet, pack blocks on disk, run the method, write labels.
 
     python benchmarks/warehouse.py --folder /tmp/warehouse              # a twentieth: 5 million answers, a minute
     python benchmarks/warehouse.py --folder /tmp/warehouse --scale 1    # 100 million answers
 
-Every task has five answers, by workers drawn evenly from all; rows are shuffled. Runs with whole numbers for ids, and
-with text, each in a process of its own. Prints wall and CPU seconds, peak memory of the whole process and what lay on
-disk for the time being.
+Every task has five answers by workers drawn uniformly; rows are shuffled. One run has integer ids, another text ids;
+each is a separate process. Prints wall and CPU seconds, peak memory of the process, and the largest size of the
+temporary files.
 """
 
 import argparse
@@ -24,12 +24,12 @@ TASKS = 20_000_000
 WORKERS = 50_000
 PER_TASK = 5
 CLASSES = 4
-STRIDE = 7_368_787  # a prime: rows that many answers apart follow each other, so that no task's rows are neighbours
+STRIDE = 7_368_787  # a prime: consecutive rows are this number of answers apart, so that the rows of a task are apart
 GOALS = {"integer": 60, "text": 220}  # CPU seconds for 100 million answers
 
-# One slot of the crowd for each answer of a task, so that nobody answers a task twice. The right class is a hash of
-# the task, a worker's accuracy (0.25 to 0.95) a hash of the worker. A hash of one number is as good as a random draw; a
-# hash of several at once is not.
+# The workers are divided into as many slots as a task has answers, one slot per answer, so that no worker answers a
+# task twice. The true class is a hash of the task, and a worker's accuracy (0.25 to 0.95) a hash of the worker. The
+# hash of one number is as good as a random draw; the hash of several numbers together is not.
 MAKE = """
 COPY (
     SELECT {task} AS task, {worker} AS worker, {label} AS label FROM (
@@ -65,17 +65,17 @@ print(result.summary(), file=sys.stderr)
 
 @dataclass(frozen=True)
 class Run:
-    """What one of them took."""
+    """Times and sizes of one run."""
 
     ids: str
     wall: float
     cpu: float
     megabytes: float  # peak memory of the whole process
-    on_disk: float  # megabytes at the most
+    on_disk: float  # largest size of the temporary files in megabytes
 
 
 def make(path: Path, ids: str, scale: float, memory: str) -> None:
-    """Let DuckDB write the answers to Parquet."""
+    """Write the answers to Parquet with DuckDB."""
     import duckdb
 
     config: dict[str, Any] = {"memory_limit": memory}
@@ -85,7 +85,7 @@ def make(path: Path, ids: str, scale: float, memory: str) -> None:
 
 
 def measure(ids: str, arguments: list[str], temp: Path) -> Run:
-    """Run one to its end, and watch what it lays on disk."""
+    """Run one process to its end, and return its times, its memory and the size of its temporary files."""
     on_disk = 0
     done = threading.Event()
 
@@ -99,7 +99,7 @@ def measure(ids: str, arguments: list[str], temp: Path) -> Run:
     watcher.start()
     started = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", OURS, *arguments])
-    _, status, used = os.wait4(process.pid, 0)  # tells what this one process took
+    _, status, used = os.wait4(process.pid, 0)  # with the resource usage of this process
     process.returncode = os.waitstatus_to_exitcode(status)
     done.set()
     watcher.join()
@@ -110,7 +110,7 @@ def measure(ids: str, arguments: list[str], temp: Path) -> Run:
 
 
 def main() -> None:
-    """Make the answers, run both, and print what they took."""
+    """Create the answers, run both forms of ids, and print times and sizes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True, help="for the answers, the labels and the blocks")
     parser.add_argument("--scale", type=float, default=0.05, help="of 100 million answers")

@@ -1,16 +1,16 @@
-"""Run the bare command and `quorate doctor` over a folder of real files, and print what became of them by layout.
+"""Run `quorate aggregate` and `quorate doctor` without options on a folder of real files; print outcomes by layout.
 
-``python -m benchmarks.wild_files FOLDER`` reads ``FOLDER/expected.tsv``, which has a line for each sensible question of
-a file (or of several, with " ; " between) with the numbers of tasks, workers and answers counted independently, and
-the wanted outcome: ``read``, ``propose`` a command, or ``refuse``, with ``|`` between alternatives. Without that file,
-the table says what happened, and nothing is called wrong. The files themselves are nowhere in this repository.
+``python -m benchmarks.wild_files FOLDER`` reads ``FOLDER/expected.tsv``. It has a line for each sensible question of a
+file (or of several files, separated by " ; ") with the numbers of tasks, workers and answers, counted independently,
+and the expected outcome: ``read``, ``propose`` a command, or ``refuse``, with ``|`` between alternatives. Without that
+file, the table shows what happened, and no outcome is wrong. The files themselves are not in this repository.
 
-A file counts as
+The outcome of a file is
 
-- read at once: the bare command ends with 0, and the counts are those of a line that may be read;
-- read after the command: the bare command refuses and proposes a command, which gives such counts;
-- refused, true reason: no line wants it read, and the message names the reason by one of the words below;
-- wrong: anything else, each named below the table with what was printed.
+- read at once: the command without options ends with 0, and the counts are those of a line that may be read;
+- read after the command: the command ends with an error that proposes a command, which gives such counts;
+- refused, true reason: no line may be read, and the message names the reason by one of the words below;
+- wrong: any other outcome; these files are listed below the table with the output.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from pathlib import Path
 
 COUNTS = ("tasks", "workers", "answers")
 OUTCOMES = ("read at once", "read after the command", "refused, true reason", "wrong")
-# Words of which a message must have one, by what expected.tsv says that the file holds.
+# A message must have one of these words; the keys are the kinds of content in expected.tsv.
 REASONS = {
     "gold": ("true labels", "known labels", "gold"),
     "aggregated": ("aggregated",),
@@ -44,7 +44,7 @@ REASONS = {
 
 @dataclass
 class Line:
-    """One question of a file, as expected.tsv has it."""
+    """One line of expected.tsv: one question of a file."""
 
     kind: str
     tasks: int | None
@@ -57,7 +57,7 @@ class Line:
 
 @dataclass
 class Run:
-    """What a command printed."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -65,7 +65,7 @@ class Run:
 
     @property
     def counts(self) -> tuple[int, int, int] | None:
-        """Tasks, workers and answers, where the command printed a result."""
+        """Numbers of tasks, workers and answers; None if the command printed no result."""
         try:
             found = json.loads(self.out)
             if "n_tasks" in found:  # quorate rate
@@ -83,7 +83,7 @@ class Run:
 
 @dataclass
 class Verdict:
-    """What became of one file, or of several that belong together."""
+    """The outcome of one file, or of several that belong together."""
 
     files: tuple[str, ...]
     outcome: str
@@ -93,7 +93,7 @@ class Verdict:
 
 
 def run(arguments: Sequence[str]) -> Run:
-    """Run the command line in this process."""
+    """Run the command line in this process, and return exit code and output."""
     from quorate.cli.app import main
 
     out = io.StringIO()
@@ -108,7 +108,7 @@ def run(arguments: Sequence[str]) -> Run:
 
 
 def read_expected(folder: Path) -> dict[tuple[str, ...], list[Line]]:
-    """Read expected.tsv: files -> what they hold."""
+    """Return the lines of expected.tsv by file or group of files."""
     path = folder / "expected.tsv"
     found: dict[tuple[str, ...], list[Line]] = {}
     if not path.exists():
@@ -131,7 +131,7 @@ def read_expected(folder: Path) -> dict[tuple[str, ...], list[Line]]:
 
 
 def fits(line: Line, counts: tuple[int, int, int], error: str) -> bool:
-    """Whether counts are those of a line; a pair of two labels may count once, as the note or the output says."""
+    """Whether counts are those of a line; conflicting answers may count once, and notes may allow other counts."""
     tasks, workers, answers = counts
     if line.answers is None or not {"read", "propose"} & set(line.outcomes):
         return False
@@ -140,21 +140,21 @@ def fits(line: Line, counts: tuple[int, int, int], error: str) -> bool:
         return True
     if plain and f"{answers} records" in line.note:  # repeats count in a mean
         return True
-    # What the note names as an alternative: "without them 309 tasks, 138 workers, 607 answers".
+    # Alternative counts in the note, for example "without them 309 tasks, 138 workers, 607 answers".
     stated = all(f"{number} {noun}" in line.note for number, noun in ((workers, "workers"), (answers, "answers")))
     many = f"{workers} workers, {answers} answers" in line.note
     return (stated or many) and ("tasks" not in line.note or f"{tasks} tasks" in line.note or tasks == line.tasks)
 
 
 def is_sum(lines: list[Line], counts: tuple[int, int, int]) -> bool:
-    """Whether all questions of a file were read together, each task and question being a task of its own."""
+    """Whether all questions of a file were read together, with one task per task and question."""
     workers = {line.workers for line in lines}
     sums = sum(line.tasks or 0 for line in lines), sum(line.answers or 0 for line in lines)
     return len(lines) > 1 and workers == {counts[1]} and sums == (counts[0], counts[2])
 
 
 def judge(folder: Path, files: tuple[str, ...], lines: list[Line]) -> Verdict:
-    """Run the bare command over files, and the command that it proposes."""
+    """Run the command without options on files, then the command that it proposes, and return the outcome."""
     paths = [str(folder / name) for name in files]
     first = run(["aggregate", *paths, "--json"])
     readable = [line for line in lines if {"read", "propose"} & set(line.outcomes)]
@@ -163,7 +163,7 @@ def judge(folder: Path, files: tuple[str, ...], lines: list[Line]) -> Verdict:
     if first.proposed:
         second = run([*shlex.split(first.proposed)[1:], "--json"])
         is_ranked = shlex.split(first.proposed)[1] == "rank" and any("pairwise" in line.kind for line in lines)
-        if second.code in (0, 3) and is_ranked:  # 3: the comparisons decide nothing
+        if second.code in (0, 3) and is_ranked:  # 3: the comparisons do not determine a ranking
             return Verdict(files, "read after the command", second.error, None, lines)
         if second.code == 0:
             return _judge_counts(files, lines, second, "read after the command")
@@ -179,14 +179,14 @@ def _judge_counts(files: tuple[str, ...], lines: list[Line], done: Run, outcome:
     counts = done.counts
     if counts is None:
         return Verdict(files, "wrong", f"no counts in {done.out[:200]}", None, lines)
-    # One judge beside a person may be read with the person's labels as known ones.
+    # The answers of one judge and one person may be read with the person's labels as known labels.
     wanted = [line for line in lines if "categorical" in line.kind or "propose" in line.outcomes] or lines
     right = not lines or any(fits(line, counts, done.error) for line in wanted) or is_sum(lines, counts)
     return Verdict(files, outcome if right else "wrong", done.error, counts, lines)
 
 
 def main() -> None:
-    """Print the table, and what is wrong."""
+    """Print the table, and the files with a wrong outcome."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="layouts that begin so")

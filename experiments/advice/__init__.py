@@ -1,1 +1,1 @@
-"""What advice on the next answers brings."""
+"""Effect of advice on the next answers."""

@@ -1,6 +1,6 @@
-"""Advice against even allocation: how many further answers reach five per cent error, and whether skills stay unbiased.
+"""Advice compared with even allocation: further answers until an error of 5 %, and bias of the estimated skills.
 
-Not in the paper, which takes the answers as they come.
+Not in the paper, which has no adaptive collection.
 """
 
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ class Settings:
     """How much to run."""
 
     seeds: int
-    batch: int = 40  # answers between two looks
-    most: int = 4_000  # answers in all
-    after: int = 1_600  # in all, where the intervals are looked at
+    batch: int = 40  # answers between two evaluations
+    most: int = 4_000  # answers in total
+    after: int = 1_600  # answers in total at which the intervals are evaluated
     n_classes: tuple[int, ...] = (2, 4)
     broken: int = 200  # crowds to repair
 
@@ -37,7 +37,7 @@ QUICK = Settings(3, batch=80)
 
 
 def repaired(seed: int, n: int) -> tuple[int, int]:
-    """Draw crowds that are bipartite or disconnected; return how many are mended, and with the fewest answers."""
+    """Draw crowds that are bipartite or disconnected; return how many are repaired, and with the fewest answers."""
     rng = np.random.default_rng([seed, 12])
     mended = minimal = drawn = 0
     while drawn < n:
@@ -49,13 +49,13 @@ def repaired(seed: int, n: int) -> tuple[int, int]:
         plan = repair(simulated.answers, before)
         after = identify(ask(simulated, plan.task, plan.worker, rng).answers)
         mended += bool(after.n_components == 1 and after.identifiable[0])
-        # Each answer joins two components at the most; one that is joined and bipartite needs an answer all the same.
+        # Each answer joins at most two components; if the joined component is bipartite, one more answer is needed.
         minimal += plan.n_answers == max(before.n_components - 1, 1)
     return mended, minimal
 
 
 def _sparse(rng: np.random.Generator) -> Crowd:
-    """Draw a small crowd of few answers, each task with one or two."""
+    """Draw a small crowd with one or two answers per task."""
     n_workers = int(rng.integers(3, 30))
     n_tasks = int(rng.integers(3, 40))
     tasks = np.concatenate([np.arange(n_tasks), rng.integers(0, n_tasks, int(rng.integers(0, n_tasks)))])
@@ -70,7 +70,7 @@ def _sparse(rng: np.random.Generator) -> Crowd:
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
-    """Collect by each policy for each number of classes, look at the intervals, and repair broken crowds."""
+    """Collect by each policy for each number of classes, evaluate the intervals, and repair broken crowds."""
     settings = QUICK if quick else FULL
     traces: dict[tuple[str, int], list[Trace]] = {}
     runs = [(policy, m, k) for m in settings.n_classes for policy in POLICIES for k in range(settings.seeds)]
@@ -117,7 +117,7 @@ def _saved(traces: dict[tuple[str, int], list[Trace]], settings: Settings) -> Ta
 
 @dataclass(frozen=True)
 class Skills:
-    """How good skills and intervals were."""
+    """Bias of the skills and coverage of the intervals."""
 
     coverage: float
     width: float
@@ -165,7 +165,7 @@ def _figure(traces: dict[tuple[str, int], list[Trace]], settings: Settings) -> F
     for (policy, m), each in traces.items():
         length = max(len(trace.error) for trace in each)
         longest = next(trace.n_answers for trace in each if len(trace.error) == length)
-        # A collection that was over early stays at its last error.
+        # A collection that ended early keeps its last error.
         errors = [np.append(t.error, np.full(length - len(t.error), t.error[-1])) for t in each]
         for n, error in zip(longest, np.mean(errors, axis=0), strict=True):
             further = int(n) - FIRST * TASKS

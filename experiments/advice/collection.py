@@ -1,4 +1,4 @@
-"""Collecting answers batch by batch from a simulated crowd: evenly, where it is most uncertain, or as advised."""
+"""Collect answers in batches from a simulated crowd: evenly, for the most uncertain tasks, or by advice."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,24 +25,24 @@ Choice = Callable[[Crowd, Advice, int, np.random.Generator], tuple[IntArray, Int
 
 
 def evenly(now: Crowd, _: Advice, n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Choose the tasks with fewest answers, and any worker."""
+    """Choose the tasks with the fewest answers, and random workers."""
     tasks = np.lexsort([rng.random(TASKS), now.answers.per_task])[:n]
     return tasks, _any_worker(now, tasks, rng)
 
 
 def most_uncertain(now: Crowd, advice: Advice, n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Choose the tasks whose posterior has most entropy, and any worker."""
+    """Choose the tasks whose posterior has the largest entropy, and random workers."""
     tasks = np.lexsort([rng.random(TASKS), -entropy(advice.posterior)])[:n]
     return tasks, _any_worker(now, tasks, rng)
 
 
 def as_advised(_now: Crowd, advice: Advice, _n: int, _rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Do what the advice says."""
+    """Choose tasks and workers by `advise_result`."""
     return advice.task, advice.worker
 
 
 def _any_worker(now: Crowd, tasks: IntArray, rng: np.random.Generator) -> IntArray:
-    """Draw, for each task, one of those who have not answered it."""
+    """Draw for each task a worker who has not answered it."""
     done = np.zeros((TASKS, W), dtype=bool)
     done[now.answers.task, now.answers.worker] = True
     drawn: IntArray = np.where(done[tasks], -1.0, rng.random((len(tasks), W))).argmax(axis=1)
@@ -54,16 +54,16 @@ POLICIES: dict[str, Choice] = {EVEN: evenly, UNCERTAIN: most_uncertain, ADVICE: 
 
 @dataclass(frozen=True)
 class Trace:
-    """One collection: errors after each batch, and the crowd where the intervals are looked at."""
+    """One collection: errors after each batch, and the crowd at which the intervals are evaluated."""
 
     n_answers: IntArray
     error: FloatArray
-    expected: FloatArray  # what the advice itself expected
+    expected: FloatArray  # error that the advice expected
     heaviest: float  # the largest load of a worker over the mean load, at the end
-    at_the_end: Crowd  # after as many answers as the settings say
+    at_the_end: Crowd  # after the number of answers in the settings
 
     def further(self, target: float) -> int:
-        """Return how many answers were added until the error was down at the target, or all if it never was."""
+        """Return the number of answers added until the error reached the target; all if it never did."""
         reached = np.flatnonzero(self.error <= target)
         return int(self.n_answers[reached[0] if len(reached) else -1]) - FIRST * TASKS
 
@@ -75,10 +75,10 @@ def collect_by(policy: str, n_classes: int, seed: int, *, batch: int, most: int,
         policy: a name from `POLICIES`.
         n_classes: M.
         seed: of the crowd and of its answers.
-        batch: answers between two looks.
-        most: answers in all.
-        after: answers in all, where the crowd is kept to look at its skills.
-        target: the error that is wanted.
+        batch: answers between two evaluations.
+        most: largest number of answers.
+        after: number of answers at which the crowd is stored to evaluate its skills.
+        target: the error to reach.
     """
     rng = np.random.default_rng([seed, n_classes, 11])
     now = crowd(TASKS, W, FIRST, n_classes=n_classes, seed=rng)
@@ -86,7 +86,7 @@ def collect_by(policy: str, n_classes: int, seed: int, *, batch: int, most: int,
     rows = []
     while True:
         a = now.answers
-        advice = advise_result(aggregate(a, dependence="independent"), batch)  # as simulated workers err
+        advice = advise_result(aggregate(a, dependence="independent"), batch)  # simulated workers err independently
         rows.append((a.n_answers, np.mean(advice.posterior.argmax(axis=1) != now.truth), advice.need.expected_error))
         if look is None and a.n_answers >= after:
             look = now
@@ -100,7 +100,7 @@ def collect_by(policy: str, n_classes: int, seed: int, *, batch: int, most: int,
 
 
 def ask(now: Crowd, tasks: IntArray, workers: IntArray, rng: np.random.Generator) -> Crowd:
-    """Let the workers answer."""
+    """Return the answers with simulated ones of these workers added."""
     a = now.answers
     m = now.answers.n_classes
     right = rng.random(len(tasks)) < accuracy(now.skills, m)[workers]

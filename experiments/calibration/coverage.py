@@ -1,4 +1,4 @@
-"""Do intervals on skills hold the true skill as often as they say? Simulated crowds of many shapes, two methods.
+"""Coverage of the intervals on skills: simulated crowds of many shapes, two methods.
 
 Not in the paper, which gives no intervals.
 """
@@ -19,7 +19,7 @@ from quorate.simulate import Crowd, collect, crowd, draw_workers
 METHODS = ("rank-one", "rank-one-centred")  # the standard method's skills are those of the second
 KINDS = ("fast", "full")
 LEVEL = 0.95
-LEAST_ANSWERS = 5  # answers of a worker that counts
+LEAST_ANSWERS = 5  # answers that a worker needs to be included
 BINS = ((5, 10), (11, 20), (21, 50), (51, 10**9))
 EVEN = "uniform on [0, 1]"
 LOW = "uniform on [0.05, 0.6]"
@@ -32,7 +32,7 @@ RESPONSE_BIASES = {
     "four classes, even": ((0.25, 0.25, 0.25, 0.25), 1.0),
     "four classes, 7 : 1 : 1 : 1": ((0.7, 0.1, 0.1, 0.1), 1.0),
 }
-MORE_ANSWERS = (1, 10)  # times as many a worker: what is biased shows where intervals are narrow
+MORE_ANSWERS = (1, 10)  # factors of the answers per worker: a bias shows if intervals are narrow
 ASKED = {EVEN: (0.94, 0.965), LOW: (0.92, 1.0)}  # coverage at 95 %
 
 
@@ -40,7 +40,7 @@ ASKED = {EVEN: (0.94, 0.965), LOW: (0.92, 1.0)}  # coverage at 95 %
 class Settings:
     """How much to run."""
 
-    intervals: int  # in each shape, at the least
+    intervals: int  # smallest number per shape
     classes: tuple[int, ...] = (2, 4, 10)
     per_task: tuple[int, ...] = (3, 5, 10)
     workers: tuple[int, ...] = (30, 100, 500)
@@ -68,20 +68,20 @@ class Covered:
     shape: Shape
     method: str
     kind: str
-    held: FloatArray  # 1 where the interval holds the true skill
+    held: FloatArray  # 1 where the interval contains the true skill
     width: FloatArray
     n_answers: IntArray
     skills: FloatArray
 
 
 def shapes(settings: Settings) -> list[Shape]:
-    """List every shape: skills from guessing to perfect in all of them, low skills in the hardest."""
+    """Return all shapes: skills from guessing to perfect in each, and low skills in the hardest ones."""
     every = [Shape(EVEN, *each) for each in product(settings.classes, settings.per_task, settings.workers)]
     return every + [Shape(LOW, 2, 3, n) for n in settings.workers]
 
 
 def measure(shape: Shape, settings: Settings, seed: int) -> list[Covered]:
-    """Simulate crowds of a shape until there are enough workers, and see which intervals hold the true skill.
+    """Simulate crowds of a shape until there are enough workers, and test which intervals contain the true skill.
 
     >>> found = measure(Shape(EVEN, 2, 3, 30), Settings(30), seed=0)
     >>> len(found), bool(found[1].held.mean() > 0.7)
@@ -128,12 +128,12 @@ def with_response_bias(
 
 
 def _activity(n_workers: int, rng: np.random.Generator) -> FloatArray:
-    """From a third to three times the usual, or thereabouts."""
+    """Return relative activities, mostly from a third to three times the typical one."""
     return np.exp(rng.uniform(-1.5, 1.0, n_workers))
 
 
 def _look(shape: Shape, crowds: Sequence[Crowd], kinds: Sequence[str]) -> list[Covered]:
-    """Estimate by every method and kind, and see which intervals hold the true skill."""
+    """Estimate by every method and kind, and test which intervals contain the true skill."""
     parts: dict[tuple[str, str], list[FloatArray]] = {each: [] for each in product(METHODS, kinds)}
     for simulated in crowds:
         n = simulated.answers.per_worker
@@ -220,7 +220,7 @@ def _with_response_bias(settings: Settings, seed: int) -> Tabulation:
     rows = []
     for (number, name), times in product(enumerate(RESPONSE_BIASES), MORE_ANSWERS):
         per_worker = times * settings.per_worker
-        trials = -(-settings.intervals // (n_workers * times))  # as many answers in all
+        trials = -(-settings.intervals // (n_workers * times))  # for the same total number of answers
         streams = (np.random.default_rng([seed, 13, number, k, times]) for k in range(trials))
         crowds = [with_response_bias(name, n_workers, per_worker, rng) for rng in streams]
         found = _look(Shape(name, 0, 5, n_workers), crowds, ["full"])

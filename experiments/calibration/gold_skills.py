@@ -1,4 +1,4 @@
-"""Do intervals on skills hold on real data? The skill by the true labels, beside the interval found without them.
+"""Coverage of the intervals on skills on real data: the skill by true labels, and the interval without them.
 
 ``python -m experiments.calibration.gold_skills`` prints the table of docs/accuracy.md.
 """
@@ -12,11 +12,11 @@ from quorate.datasets.sources import SEVEN
 from quorate.io.gold import match_truth
 from quorate.methods.aggregate import aggregate
 
-LEAST_ANSWERS = 5  # answers to tasks of known label
+LEAST_ANSWERS = 5  # answers to tasks with a known label that a worker needs
 
 
 def gold_skills(answers: Answers, truth: IntArray, *, centred: bool) -> tuple[FloatArray, IntArray]:
-    """Return each worker's skill by the true labels, and the answers it rests on.
+    """Return each worker's skill by the true labels, and the number of its answers to tasks with a true label.
 
     Args:
         answers: who answered what.
@@ -52,7 +52,7 @@ def gold_skills(answers: Answers, truth: IntArray, *, centred: bool) -> tuple[Fl
 
 
 def inside(name: str, method: str) -> tuple[float, float, int]:
-    """Return how many of a set's workers have the skill by true labels in their interval, how far skills are over it.
+    """Return the coverage, the mean overestimation, and the number of workers of a set.
 
     The share inside, the mean of the estimate less the skill by true labels, and the number of workers.
     """

@@ -1,4 +1,4 @@
-"""Labels whose truth is known: stated confidence, and how often they are right."""
+"""Labels of tasks with a true class: stated confidence, and whether they are right."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,25 +11,25 @@ from quorate.io.read_table import Source
 from quorate.result import Result
 
 BINS = 10
-LEAST_TASKS = 50  # in a bin, for it to be drawn
+LEAST_TASKS = 50  # tasks that a bin needs to be drawn
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Labels whose truth is known."""
+    """Labels of tasks with a true class; one entry per label."""
 
-    sure: FloatArray  # the confidence that each was given
-    right: FloatArray  # 1 where it is right; a tie has its share
-    true_probability: FloatArray  # the probability that the true class was given
+    sure: FloatArray  # the stated confidence of each label
+    right: FloatArray  # 1 if the label is right; for a tie, the share of the tied classes
+    true_probability: FloatArray  # the posterior probability of the true class
 
     @property
     def error(self) -> float:
-        """Share of the labels that are wrong."""
+        """The share of wrong labels."""
         return float(1 - self.right.mean())
 
     @property
     def gap(self) -> float:
-        """How much surer the labels are than right: positive is too sure."""
+        """Mean confidence minus the share of right labels: positive means overconfident."""
         return float(self.sure.mean() - self.right.mean())
 
     @property
@@ -44,12 +44,12 @@ class Judged:
 
     @property
     def bins(self) -> FloatArray:
-        """The bin of each label, of even width from 0 to 1."""
+        """Return the bin of each label, of equal width from 0 to 1."""
         return np.minimum((self.sure * BINS).astype(np.int64), BINS - 1)
 
 
 def judge(result: Result, truth: Source) -> Judged:
-    """Compare a result with the truth, task by task."""
+    """Return the labels of a result on the tasks with a true class."""
     true = true_classes(result, truth)
     known = np.flatnonzero(true != -1)
     given = result.vote.posterior[known, np.maximum(true[known], 0)]
@@ -57,7 +57,7 @@ def judge(result: Result, truth: Source) -> Judged:
 
 
 def pooled(parts: Iterable[Judged]) -> Judged:
-    """Put the labels of several runs together."""
+    """Return the labels of several runs together."""
     parts = list(parts)
     return Judged(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("sure", "right", "true_probability"))
@@ -65,7 +65,7 @@ def pooled(parts: Iterable[Judged]) -> Judged:
 
 
 def reliability(judged: Judged) -> list[dict[str, float]]:
-    """Return mean confidence and share right in each bin that has tasks enough."""
+    """Return mean confidence and share right of each bin with enough tasks."""
     n = np.bincount(judged.bins, minlength=BINS)
     sums = [np.bincount(judged.bins, values, minlength=BINS) for values in (judged.sure, judged.right)]
     drawn = np.flatnonzero(n >= min(LEAST_TASKS, n.max()))

@@ -1,22 +1,22 @@
-"""A simulated panel with a family of judges that are wrong together."""
+"""A simulated panel with a family of judges that share errors."""
 
 import numpy as np
 
 from quorate.simulate import Crowd, collect
 
-# Judges of one family, and judges each of a family of their own.
+# Numbers of judges of one family, and of judges without a family.
 FAMILY = 6
 ALONE = 4
 
 
 def family_panel(rng: np.random.Generator, shared: float = 0.7, n_tasks: int = 300, *, together: bool = False) -> Crowd:
-    """Let six judges, right on 65 % of the tasks, draw a share of their answers together; four of 80 % do not.
+    """Simulate six judges of accuracy 65 % who share a part of their answers, and four independent ones of 80 %.
 
     Args:
-        rng: source of the randomness.
-        shared: the share of its answers that a member takes from the family's draw.
-        n_tasks: how many tasks.
-        together: all members take it on the same tasks, instead of each for itself.
+        rng: random numbers.
+        shared: the share of its answers that a member takes from the common draw of the family.
+        n_tasks: number of tasks.
+        together: all members take it on the same tasks, instead of on different random tasks.
 
     >>> family_panel(np.random.default_rng(0)).answers.n_workers
     10

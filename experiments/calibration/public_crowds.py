@@ -1,6 +1,6 @@
-"""The 26 crowds with truth that calibrations are learned from and judged on, and which of them belong together.
+"""The 26 public crowds with true labels on which calibrations are fitted and tested, and their groups.
 
-Seven come by `quorate.datasets`; nineteen more are read from folders that hold labels.csv and truth.csv.
+Seven are in `quorate.datasets`; nineteen more are read from folders with labels.csv and truth.csv.
 """
 
 import os
@@ -40,7 +40,7 @@ MORE = (
     "judges_civil",
 )
 NAMES = SEVEN + MORE
-# Crowds that share tasks or workers are left out together; every other is a group of its own.
+# Groups of crowds that share tasks or workers: they are left out together. Every other crowd is its own group.
 TOGETHER = {
     "weather_cf": "weather",
     "weather_amt": "weather",
@@ -56,7 +56,7 @@ TOGETHER = {
 
 @dataclass(frozen=True)
 class PublicCrowd:
-    """Answers, and the class code of each task's truth: -1 unknown, -2 a class that nobody gave."""
+    """Answers, and the class code of each task's truth: -1 unknown, -2 a class that no worker gave."""
 
     name: str
     answers: Answers
@@ -64,15 +64,15 @@ class PublicCrowd:
 
     @property
     def group(self) -> str:
-        """The crowds that are left out together with this one."""
+        """The name of the group of crowds that is left out together with this one."""
         return TOGETHER.get(self.name, self.name)
 
 
 def folder_of_more(folder: str | None = None) -> Path:
-    """Say where the nineteen lie: in a folder given, or in ``more`` beside the folder that QUORATE_DATA names.
+    """Return the folder of the nineteen crowds: the given one, or ``more`` next to the folder in QUORATE_DATA.
 
     Raises:
-        UnreadableFileError: they are not there.
+        UnreadableFileError: the folder does not exist.
     """
     beside = Path(os.environ.get("QUORATE_DATA", "")).resolve().parent / "more"
     place = beside if folder is None else Path(folder)
@@ -85,7 +85,7 @@ def folder_of_more(folder: str | None = None) -> Path:
 
 
 def public_crowd(name: str, more: Path) -> PublicCrowd:
-    """Read one of the 26."""
+    """Read one of the 26 crowds."""
     if name in SEVEN:
         data = load(name)
         return PublicCrowd(name, data.answers, class_codes(data.truth, data.answers))
@@ -94,7 +94,7 @@ def public_crowd(name: str, more: Path) -> PublicCrowd:
 
 
 def class_codes(source: Source, answers: Answers) -> IntArray:
-    """Return the class of each task's truth: -1 unknown, -2 a class that nobody gave."""
+    """Return the class of each task's truth: -1 unknown, -2 a class that no worker gave."""
     tasks, labels = match_truth(source, answers, what="the truth")
     is_matched = tasks.codes >= 0
     truth = np.full(answers.n_tasks, -1, np.int64)

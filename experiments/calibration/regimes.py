@@ -1,4 +1,4 @@
-"""Simulated crowds of every kind, to see where the standard method wins, and where it loses to majority vote.
+"""Simulated crowds of many kinds, to compare the default method with majority vote.
 
 ``python -m experiments.calibration.regimes [SEEDS]`` prints the table of docs/methods.md.
 """
@@ -27,7 +27,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def one_coin(rng: np.random.Generator, per_task: int = 5, n_classes: int = 2) -> Crowd:
-    """Draw skills evenly from guessing to perfect.
+    """Simulate a crowd with uniform skills from guessing to perfect.
 
     >>> one_coin(np.random.default_rng(0)).answers.n_workers
     50
@@ -36,7 +36,7 @@ def one_coin(rng: np.random.Generator, per_task: int = 5, n_classes: int = 2) ->
 
 
 def skewed(rng: np.random.Generator, n_classes: int = 2) -> Crowd:
-    """Make nine tasks in ten of one class.
+    """Simulate a crowd in which 90 % of the tasks are of one class.
 
     >>> skewed(np.random.default_rng(0)).answers.n_classes
     2
@@ -47,7 +47,7 @@ def skewed(rng: np.random.Generator, n_classes: int = 2) -> Crowd:
 
 
 def spammers(rng: np.random.Generator) -> Crowd:
-    """Let seven workers in ten guess.
+    """Simulate a crowd in which 70 % of the workers guess.
 
     >>> float((spammers(np.random.default_rng(0)).skills == 0).mean())
     0.7
@@ -56,7 +56,7 @@ def spammers(rng: np.random.Generator) -> Crowd:
 
 
 def adversaries(rng: np.random.Generator) -> Crowd:
-    """Let a third of the workers be wrong more often than right.
+    """Simulate a crowd in which a third of the workers are wrong more often than right.
 
     >>> float((adversaries(np.random.default_rng(0)).skills < 0).mean().round(2))
     0.34
@@ -66,7 +66,7 @@ def adversaries(rng: np.random.Generator) -> Crowd:
 
 
 def class_biased(rng: np.random.Generator, n_classes: int = 2) -> Crowd:
-    """Give every worker an accuracy of its own for each class, and a favourite wrong answer.
+    """Simulate workers who have a different accuracy for each class, and a favourite wrong answer.
 
     >>> class_biased(np.random.default_rng(0)).answers.n_answers
     5000
@@ -93,7 +93,7 @@ def class_biased(rng: np.random.Generator, n_classes: int = 2) -> Crowd:
 
 
 def heavy_tailed(rng: np.random.Generator, n_tasks: int = 10_000) -> Crowd:
-    """Give most workers fewer than three answers.
+    """Simulate a crowd in which most workers give fewer than three answers.
 
     >>> answers = heavy_tailed(np.random.default_rng(0)).answers
     >>> bool((answers.per_worker < 3).mean() > 0.5)
@@ -105,7 +105,7 @@ def heavy_tailed(rng: np.random.Generator, n_tasks: int = 10_000) -> Crowd:
 
 
 def copied(rng: np.random.Generator, share: float = 0.3) -> Crowd:
-    """Let a group of poor workers copy nine answers in ten from one of them.
+    """Simulate a group of poor workers who copy 90 % of their answers from one of them.
 
     >>> copied(np.random.default_rng(0)).answers.n_workers
     50
@@ -124,7 +124,7 @@ def copied(rng: np.random.Generator, share: float = 0.3) -> Crowd:
 
 
 def shared_bias(rng: np.random.Generator, share: float = 0.3) -> Crowd:
-    """Let a group be drawn to the same wrong answer on a quarter of the tasks, each for itself.
+    """Simulate a group that tends to the same wrong answer on a quarter of the tasks, each worker independently.
 
     >>> shared_bias(np.random.default_rng(0)).answers.n_workers
     50
@@ -144,7 +144,7 @@ def shared_bias(rng: np.random.Generator, share: float = 0.3) -> Crowd:
 
 @dataclass(frozen=True)
 class Regime:
-    """A kind of crowd, and whether the method may lose there (the warning should fire instead)."""
+    """A kind of crowd, and whether the method may be worse there (then it should warn)."""
 
     name: str
     draw: Callable[[np.random.Generator], Crowd]
@@ -184,7 +184,7 @@ def measure(regime: Regime, seeds: Sequence[int]) -> tuple[dict[str, float], flo
 
 
 def main(seeds: Sequence[int]) -> None:
-    """Print errors in percent, one row a regime, as Markdown."""
+    """Print errors in percent, one row per regime, as Markdown."""
     print(f"| regime | {' | '.join(METHODS)} | trust |")
     print(f"|---|{'---|' * (len(METHODS) + 1)}")
     rows: list[FloatArray] = []

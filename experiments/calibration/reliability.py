@@ -1,4 +1,4 @@
-"""How often a label is right, next to the confidence it was given: on simulated crowds and on seven public sets.
+"""Confidence of labels compared with the share of right labels: on simulated crowds and on seven public sets.
 
 Not in the paper. docs/confidence.md has the results.
 """
@@ -39,7 +39,7 @@ IDEAL = "as it should be"
 
 
 def few_answers(rng: np.random.Generator, per_task: int = 5, n_classes: int = 2) -> Crowd:
-    """Give every worker two to five answers, and skills evenly from guessing to perfect.
+    """Simulate workers with two to five answers each, and uniform skills from guessing to perfect.
 
     >>> float(np.median(few_answers(np.random.default_rng(0)).answers.per_worker))
     3.0
@@ -52,7 +52,7 @@ def few_answers(rng: np.random.Generator, per_task: int = 5, n_classes: int = 2)
 
 
 def hard_tasks(rng: np.random.Generator, share: float = 0.3) -> Crowd:
-    """Make some tasks so hard that everybody guesses, and the others easy.
+    """Simulate a crowd with hard tasks, on which all workers guess, and easy tasks.
 
     >>> hard_tasks(np.random.default_rng(0)).answers.n_answers
     7000
@@ -110,9 +110,9 @@ Found = dict[tuple[str, str, str], Judged]  # (group, crowd, method)
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
-    """Judge every method on every crowd and set."""
+    """Evaluate every method on every crowd and set."""
     settings = QUICK if quick else FULL
-    data = {name: load(name) for name in settings.sets}  # before the work, so that missing data fail at once
+    data = {name: load(name) for name in settings.sets}  # loaded first, so that missing data raise an error at once
     chosen = [
         (group, name, draw)
         for group, crowds in CROWDS.items()
@@ -167,7 +167,7 @@ def _cell(each: Judged) -> str:
 
 
 def _means(parts: Sequence[Judged]) -> tuple[float, float, float]:
-    """Average over crowds: confidence less accuracy, calibration error, log-loss."""
+    """Return means over crowds: confidence minus accuracy, calibration error, log-loss."""
     gap, calibration, loss = np.mean([(part.gap, part.calibration_error, part.log_loss) for part in parts], axis=0)
     return float(gap), float(calibration), float(loss)
 

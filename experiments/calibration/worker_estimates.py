@@ -1,4 +1,4 @@
-"""Coverage of the intervals of the worker table where workers copy, gold contradicts the crowd, or a class is rare.
+"""Coverage of the intervals of the worker table if workers copy, gold contradicts the crowd, or a class is rare.
 
 ``python -m experiments.calibration.worker_estimates`` prints the figures of docs/accuracy.md; a minute.
 """
@@ -11,11 +11,11 @@ from quorate.result import Result
 from quorate.simulate import Crowd, collect, crowd
 from quorate.skills.gold_counts import count_gold
 
-Z = 1.96  # of an interval of 95 %
+Z = 1.96  # standard errors of a 95 % interval
 
 
 def everyone_answers(labels: IntArray, truth: IntArray, skills: FloatArray, n_classes: int = 2) -> Crowd:
-    """Make a crowd of a table of answers, tasks × workers.
+    """Return a crowd in which all workers answer all tasks, from a table of tasks × workers.
 
     >>> everyone_answers(np.array([[0, 1]]), np.array([0]), np.ones(2)).answers.n_answers
     2
@@ -40,7 +40,7 @@ def opposite_crowd(seed: int, n_tasks: int = 200, accuracy: float = 0.15) -> Cro
 
 
 def copying_crowd(seed: int, repeated: float = 1.0, n_tasks: int = 300) -> Crowd:
-    """Simulate four workers who repeat one answer that is right in 55 of 100 tasks, and six others, right in 80.
+    """Simulate four workers who repeat one answer that is right on 55 % of the tasks, and six others of 80 %.
 
     >>> copying_crowd(0).skills.round(1).tolist()
     [0.1, 0.1, 0.1, 0.1, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6]
@@ -66,7 +66,7 @@ def some_gold(simulated: Crowd, share: float, seed: int = 0) -> dict[str, str]:
 
 
 def is_covered(result: Result, skills: FloatArray) -> FloatArray:
-    """Return 1 for each worker whose interval holds its skill.
+    """Return 1 for each worker whose interval contains its skill, else 0.
 
     >>> simulated = opposite_crowd(0)
     >>> is_covered(aggregate(simulated.answers, gold=some_gold(simulated, 1.0)), simulated.skills).sum() > 5
@@ -99,7 +99,7 @@ def counts_covered(prior: tuple[float, ...], skills: tuple[float, float], n: int
 
 
 def main() -> None:
-    """Print coverage at 95 %, a line a setting."""
+    """Print the coverage of 95 % intervals, one line per setting."""
     for repeated in (1.0, 0.85):
         crowds = [copying_crowd(seed, repeated) for seed in range(50)]
         held = np.array([is_covered(aggregate(each.answers), each.skills) for each in crowds])

@@ -10,5 +10,5 @@ scores `quorate.aggregate`; `--method prototype:PATH` scores a reference impleme
     python -m experiments.default_method.ablation        parts of the method switched off
 
 The data are read from the folder that QUORATE_DATASETS names (by default `../shared/datasets`, seen from the
-repository). `methods.py` says what the commands expect of a method.
+repository). `methods.py` documents what the commands expect of a method.
 """

@@ -221,7 +221,7 @@ def sparse_crowds(n_classes: int) -> Iterator[tuple[str, Crowd]]:
 def one_coin_on_edges(
     edges: Edges, tasks_per_pair: int, skill: FloatArray, n_classes: int, rng: np.random.Generator
 ) -> Answered:
-    """Simulate one-coin workers: right with probability (1 + (M - 1) skill)/M, else any other class alike."""
+    """Simulate one-coin workers: right with probability (1 + (M - 1) skill)/M, else a uniform other class."""
     pairs = np.repeat(np.array(edges), tasks_per_pair, axis=0)
     worker = pairs.ravel()
     task = np.repeat(np.arange(len(pairs)), 2)

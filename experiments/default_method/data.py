@@ -94,7 +94,7 @@ class Panel:
 
 
 def datasets_folder() -> Path:
-    """Return the folder of public data: QUORATE_DATASETS, or `../shared/datasets` beside the repository."""
+    """Return the folder of public data: QUORATE_DATASETS, or `../shared/datasets` next to the repository."""
     beside = Path(__file__).resolve().parents[3] / "shared" / "datasets"
     folder = Path(os.environ.get("QUORATE_DATASETS", beside))
     if not folder.is_dir():

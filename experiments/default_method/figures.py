@@ -1,4 +1,4 @@
-"""Figures of labels with confidence against the truth, and decisions by an interval of the share of right labels."""
+"""Figures of labels and confidence compared with true labels, and decisions by an interval of the share right."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from experiments.default_method.data import OUTSIDE, UNKNOWN, BoolArray, FloatArray, IntArray
 
-LEAST_PROBABILITY = 1e-6  # floor of the log-loss on public sets: one certain mistake costs 13.8
+LEAST_PROBABILITY = 1e-6  # smallest probability in the log-loss on public sets: the loss of one certain mistake is 13.8
 # Floor on judge panels, where the truth of 158 tasks (117 of one panel) is no class that a judge gave: with 1e-6 these
 # tasks alone add .018 to the log-loss by repository.
 LEAST_PANEL_PROBABILITY = 1e-4
@@ -85,7 +85,7 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 
 
 def covers(interval: tuple[float, float, float], right: float) -> bool:
-    """Return whether the share of right labels lies in the interval (mean, low, high)."""
+    """Return whether the share of right labels is in the interval (mean, low, high)."""
     return interval[1] <= right <= interval[2]
 
 

@@ -3,11 +3,12 @@
     python -m experiments.default_method.fit_law [--method product|prototype:PATH] [--part people,power,judges]
                                                  [--power-gold 30 --seeds 3 [--first-seed 100]]
 
-people  dependence (scale, typical value, its worth) and people's law (spread, failure) on a grid, by mean log-loss
-        without gold over the 26 public sets
+people  dependence (scale, typical value, its prior strength) and people's law (spread, failure) on a grid, by mean
+        log-loss without gold over the 26 public sets
 power   the power of the scaling of prior matrices by skill, 0, 1/2 or 1: for each the same grid, and error and log-loss
         with gold
-judges  the four numbers of the judges' law, by maximum likelihood of the truth of 47 panels; repositories weigh alike
+judges  the four numbers of the judges' law, by maximum likelihood of the truth of 47 panels; equal weights of
+        repositories
 
 "Left out" figures are those of each group of related sets (or repository) with constants chosen without it.
 """
@@ -51,7 +52,7 @@ KEPT_LAW = (0.5, 0.03)
 POWERS = (0.0, 0.5, 1.0)
 N_PRINTED = 12  # best cells of the grid
 
-# A cell of the grid: scale, typical dependence, its worth; spread, failure.
+# A cell of the grid: scale, typical dependence, its prior strength; spread, failure.
 Cell = tuple[tuple[float, float, float], tuple[float, float]]
 
 

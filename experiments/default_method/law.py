@@ -92,7 +92,7 @@ def law_log_weights(log_b: FloatArray, validity: FloatArray, mean: float, spread
 
 
 def fit_judge_law(evidence: Sequence[PanelEvidence], widening: float = WIDENING) -> Constants:
-    """Maximise the marginal likelihood of the panels' truth over the four numbers; repositories weigh alike."""
+    """Maximise the marginal likelihood of the panels' truth over the four numbers, repositories with equal weights."""
     panels_of = {panel.repository: 0 for panel in evidence}
     for panel in evidence:
         panels_of[panel.repository] += 1

@@ -73,7 +73,7 @@ class Constants:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a method says about a crowd."""
+    """Results of a method for a crowd."""
 
     posterior: FloatArray  # (tasks, classes)
     share_right: ShareInterval | None = None  # of the tasks without gold; None where the method states no interval

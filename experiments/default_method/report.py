@@ -15,7 +15,7 @@ class Target:
 
     @property
     def is_met(self) -> bool:
-        """Whether the value lies within the limits, which are compared as printed limits: exactly."""
+        """Whether the value is within the limits; it is compared exactly, without rounding."""
         if self.most is not None and not self.value <= self.most:
             return False
         return self.least is None or self.value >= self.least

@@ -87,7 +87,7 @@ def bad_family(seed: int) -> Crowd:
 
 
 def inverted(seed: int) -> Crowd:
-    """Return a crowd that answers the opposite of what it would."""
+    """Return a crowd in which every answer is replaced by the opposite one."""
     return crowds.relabelled(crowds.independent(800, 15, 5, seed=seed + 9), [1, 0]).crowd(INVERTED)
 
 

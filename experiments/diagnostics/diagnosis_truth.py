@@ -1,4 +1,4 @@
-"""Every figure that `quorate diagnose` states and a truth can be held against, on the 21 public sets.
+"""Figures that `quorate diagnose` states, compared with the true labels of the 21 public sets.
 
 ``python -m experiments.diagnostics.diagnosis_truth`` prints the table of docs/accuracy.md. Counts of answers,
 shared tasks and agreements are facts of the file, and are left out.
@@ -17,7 +17,7 @@ from quorate.datasets.sources import SOURCES
 from quorate.diagnostics.diagnose import Diagnosis, diagnose
 from quorate.io.gold import match_truth
 
-LEAST = 20  # tasks of known truth behind a figure that is compared
+LEAST = 20  # tasks with a true label that a figure needs to be compared
 RIGHT = "share of answers that are right on tasks of a class"
 SKILL = "skill of a worker named a spammer or an adversary"
 EXPLAINED = "share of one class that the tasks of a one-button worker explain"
@@ -28,7 +28,7 @@ KINDS = (RIGHT, SKILL, EXPLAINED, MOVES, AGREEMENT)
 
 @dataclass(frozen=True)
 class Statement:
-    """A figure as stated, with its range where it has one, and as the truth has it."""
+    """A stated figure, its range if it has one, and the same figure by the true labels."""
 
     kind: str  # one of KINDS
     stated: float
@@ -38,12 +38,12 @@ class Statement:
 
     @property
     def off(self) -> float:
-        """How far the figure lies above the truth."""
+        """The stated figure minus the true one."""
         return self.stated - self.true
 
 
 def truth_of(name: str) -> tuple[Answers, IntArray]:
-    """Load a set: the answers, and the class of each task, -1 where it is not known."""
+    """Return the answers of a set, and the true class of each task, -1 where unknown."""
     data = load(name)
     tasks, labels = match_truth(data.truth, data.answers)
     truth = np.full(data.answers.n_tasks, -1)
@@ -53,7 +53,7 @@ def truth_of(name: str) -> tuple[Answers, IntArray]:
 
 
 def statements(found: Diagnosis, truth: IntArray) -> Iterator[Statement]:
-    """Yield what a diagnosis states, beside the truth.
+    """Yield the figures of a diagnosis with those by the true labels.
 
     Args:
         found: the diagnosis.
@@ -82,7 +82,7 @@ def statements(found: Diagnosis, truth: IntArray) -> Iterator[Statement]:
 
 
 def right_by_truth(answers: Answers, truth: IntArray) -> FloatArray:
-    """Return the share of answers that are right on the tasks of each class; NaN where few tasks are.
+    """Return the share of right answers on the tasks of each class; NaN for classes with few tasks.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 10, 5, skills=np.full(10, 0.6), seed=0)
@@ -124,7 +124,7 @@ def _of_buttons(found: Diagnosis, truth: IntArray) -> Iterator[Statement]:
 
 
 def _alike(p: float, q: float, n_classes: int) -> float:
-    """How often two workers of such accuracies agree, if they err independently and alike on all classes."""
+    """Return how often two workers of these accuracies agree, with independent and uniform errors."""
     return p * q + (1 - p) * (1 - q) / (n_classes - 1)
 
 

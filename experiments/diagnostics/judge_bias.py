@@ -1,10 +1,10 @@
-"""How often judges without bias are named, and judges with a bias found, by the test of `quorate diagnose --covariate`.
+"""False positive rate and power of the test of `quorate diagnose --covariate`.
 
     python -m experiments.diagnostics.judge_bias [--repetitions 100]
 
 Simulated panels have five judges of different accuracy. In the public panels the covariate is random or, in the second
-row, one standard deviation higher where the true class is the second one, so that every judge who is better than chance
-depends on it without a preference. No judge there has a bias by construction.
+row, one standard deviation higher if the true class is the second one, so that every judge who is better than chance
+depends on it without a preference. No judge there has a bias, by construction.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def simulated(
         n_tasks: tasks.
         slope: of the log-odds of the true class, per standard deviation of the covariate.
         bias: change of the share of one answer, per standard deviation.
-        shares_mistakes: whether most judges give one answer in 30% of the tasks, whatever the class.
+        shares_mistakes: whether most judges give one answer in 30% of the tasks, independent of the class.
     """
     x = rng.normal(size=n_tasks)
     truth = rng.random(n_tasks) < 1 / (1 + np.exp(-slope * x))
@@ -46,7 +46,7 @@ def simulated(
 
 
 def print_simulated(repetitions: int) -> None:
-    """Print how often a judge without bias and the judge with it are named, and how often its interval holds it."""
+    """Print how often judges without and with a bias are named, and the coverage of the interval of the bias."""
     print_row("simulated panels", ["named wrongly", "found", "covered"], first=60)
     for n_tasks in (300, 1000, 3000):
         for slope, bias, shares in ((0, 0, False), (1, 0, False), (2, 0, False), (1, 0, True), (0, 0.08, False)):

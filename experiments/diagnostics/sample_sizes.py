@@ -1,4 +1,4 @@
-"""What the tests of `quorate diagnose` find in a million answers when they use a sample of so many.
+"""Findings of `quorate diagnose` in a million answers, by the size of the sample that the tests use.
 
     python -m experiments.diagnostics.sample_sizes [--repetitions 5]
 
@@ -33,14 +33,14 @@ SIZES = (250_000, 100_000, 50_000, 25_000)  # answers of the sample
 
 @dataclass(frozen=True)
 class Faults:
-    """A crowd with faults, and where they are."""
+    """A crowd with faults, and which workers and tasks have them."""
 
     answers: Answers
     is_random: BoolArray  # tasks that are answered at random
 
 
 def with_faults(simulated: Crowd, rng: np.random.Generator) -> Faults:
-    """Let workers 1, 3, 5, … copy workers 0, 2, 4, …, make some tasks random and the last class harder.
+    """Return a crowd in which workers 1, 3, 5, … copy 0, 2, 4, …, some tasks are random, and the last class is harder.
 
     >>> faults = with_faults(crowd(400, 12, 4, n_classes=3, seed=0), np.random.default_rng(0))
     >>> faults.answers.n_answers, bool(abs(faults.is_random.mean() - RANDOM_SHARE) < 0.03)

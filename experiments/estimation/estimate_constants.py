@@ -1,4 +1,4 @@
-"""How much the two constants of estimates matter: observations at the ends of the range, and the lean of shares."""
+"""Effect of the two constants of estimates: pseudo-observations at the ends of the range, and the bias of shares."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ TRIED = (0.02, 0.05, 0.1, 0.25, 0.5)
 SHARES = (0.02, 0.05, 0.1, 0.3, 0.5)
 N_TASKS = 1000
 KNOWN = (30, 100)
-# How a crowd errs on tasks of a class and on the others, by the class's share; what it says is then 50 to 100 % sure.
+# Error rates of a crowd on tasks of a class and on others, by the share of the class; its confidence is 50 to 100 %.
 ERRORS = {
     "errs evenly, 5 %": (0.05, 0.05),
     "errs evenly, 20 %": (0.2, 0.2),
@@ -29,7 +29,7 @@ ERRORS = {
 
 
 def drawn_crowd(share: float, errors: tuple[float, float], rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Draw which tasks are of a class, and how sure a crowd is of it; errors on the others are as many as on these."""
+    """Return which tasks are of a class and the confidence of a crowd, both random; other tasks have as many errors."""
     true = rng.random(N_TASKS) < share
     missed = errors[0]
     called = errors[1] if errors[0] == errors[1] == 0.5 else errors[1] * share / (1 - share)
@@ -39,7 +39,7 @@ def drawn_crowd(share: float, errors: tuple[float, float], rng: np.random.Genera
 
 
 def unseen_table(draws: int, seed: int) -> Tabulation:
-    """Cover simulated crowds with more and fewer observations at the ends of the range."""
+    """Return the coverage on simulated crowds for different numbers of pseudo-observations."""
     rows = []
     for known in KNOWN:
         for unseen in TRIED:
@@ -69,7 +69,7 @@ def unseen_table(draws: int, seed: int) -> Tabulation:
 def _covered(
     y: FloatArray, guess: FloatArray, known: int, draws: int, unseen: float, rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """Return coverage, that of the known labels alone, and the ratio of the widths."""
+    """Return the coverage, the coverage with the known labels alone, and the ratio of the widths."""
     rows = np.argsort(rng.random((draws, len(y))), axis=1)[:, :known]
     guesses = Guesses.of(guess[None]).repeated(draws)
     zero = np.zeros(draws)
@@ -88,24 +88,24 @@ def _covered(
 
 @dataclass(frozen=True)
 class ModelCase:
-    """The shares of one crowd by the model alone: how far each is off, and what explains it."""
+    """The shares of one crowd by the model alone: the error of each, and its parts."""
 
     name: str
     group: str
     off: FloatArray
-    spread: FloatArray  # the standard error without a lean
+    spread: FloatArray  # the standard error without the bias
     moved: FloatArray  # tasks that may be labelled wrongly, as a share
 
     @property
     def needed(self) -> FloatArray:
-        """The least lean that covers each share."""
+        """The smallest bias constant with which the interval contains each share."""
         excess = np.maximum((self.off / Z) ** 2 - self.spread**2, 0.0)
         need: FloatArray = np.sqrt(excess) / self.moved
         return need
 
 
 def model_cases(crowds: Sequence[PublicCrowd]) -> list[ModelCase]:
-    """Compare the model's shares with the truth."""
+    """Return the shares of each crowd by the model, compared with the true shares."""
     found = []
     for crowd in crowds:
         judged = crowd.truth >= 0
@@ -122,7 +122,7 @@ def model_cases(crowds: Sequence[PublicCrowd]) -> list[ModelCase]:
 
 
 def lean_table(cases: Sequence[ModelCase]) -> Tabulation:
-    """Cover the shares of public crowds without any known label, each by the lean that the others ask for."""
+    """Return the coverage on public crowds without known labels, each with the constant from the other crowds."""
     rows: list[Row] = []
     for lean in (0.0, 0.3, SHARE_BIAS, 0.9):
         held = [float((each.needed <= lean).mean()) for each in cases]
@@ -137,7 +137,7 @@ def lean_table(cases: Sequence[ModelCase]) -> Tabulation:
 
 
 def asked_for(cases: Sequence[ModelCase]) -> float:
-    """Return the lean at which 95 % of the shares are covered, every crowd with the same say."""
+    """Return the bias constant with which 95 % of the shares are covered, with equal weight for every crowd."""
     if not cases:
         return 0.0
     need = np.concatenate([each.needed for each in cases])

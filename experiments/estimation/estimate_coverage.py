@@ -1,8 +1,8 @@
-"""Whether intervals for shares and accuracies hold the truth as often as they say, and what the answers save.
+"""Coverage of the intervals for shares and accuracies, and the reduction of their width by the answers.
 
-On every public crowd with truth: so many labels are drawn at random and taken for known, and the interval is compared
-with the truth of all tasks, and with the interval from those labels alone. Not in the paper. docs/estimates.md has
-what it finds.
+For every public crowd with true labels, a number of labels is drawn at random and used as known; the interval is
+compared with the true value over all tasks, and with the interval from those labels alone. Not in the paper.
+docs/estimates.md has the results.
 """
 
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ from quorate.datasets.sources import SOURCES
 from quorate.errors import UnreadableFileError
 from quorate.estimation.estimands import Estimand, Prevalence, Right
 from quorate.estimation.means import SHARE_BIAS
-from quorate.estimation.prediction_powered import UNSEEN, Guesses, over_all, powered_rows
+from quorate.estimation.prediction_powered import PSEUDO_OBSERVATIONS, Guesses, over_all, powered_rows
 from quorate.methods.aggregate import aggregate, majority_vote
 from quorate.progress import report
 
 Z = 1.959963984540054
 SHARES, VOTE, MODEL = QUANTITIES = ("share of each class", "accuracy of the majority vote", "accuracy of a model")
-MODEL_RIGHT = 0.8  # how often the simulated model is right; its errors have nothing to do with the crowd's
+MODEL_RIGHT = 0.8  # accuracy of the simulated model, whose errors are independent of those of the crowd
 ASKED = (0.93, 0.97)  # coverage at 95 %
 JUDGES = "judges_civil"
 JUDGES_KNOWN = 200
@@ -49,25 +49,25 @@ QUICK = Settings(40, unseen=10)
 
 @dataclass(frozen=True)
 class IntervalCoverage:
-    """One quantity of one crowd with so many known labels: the mean over draws, and over classes."""
+    """One quantity of one crowd with a number of known labels: means over draws and classes."""
 
     crowd: str
     n_tasks: int
     known: int
     quantity: str
     coverage: float
-    half: float  # half the width
+    half: float  # half-width
     alone_coverage: float
     alone_half: float
 
     @property
     def ratio(self) -> float:
-        """The width as a share of the width from the known labels alone."""
+        """The width divided by the width from the known labels alone."""
         return self.half / self.alone_half
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
-    """Draw known labels again and again, of every public crowd that can be had."""
+    """Draw known labels repeatedly for every public crowd that is available."""
     settings = QUICK if quick else FULL
     crowds = list(public_crowds(settings.sets))
     found: list[IntervalCoverage] = []
@@ -98,7 +98,7 @@ def public_crowds(names: tuple[str, ...]) -> Iterator[PublicCrowd]:
 def interval_coverage(
     crowd: PublicCrowd, known: tuple[int, ...], draws: int, rng: np.random.Generator
 ) -> list[IntervalCoverage]:
-    """Estimate all quantities from many draws of so many known labels; not where that would be half of the tasks."""
+    """Estimate all quantities from many draws of known labels; not if they would be half of the tasks or more."""
     judged = np.flatnonzero(crowd.truth >= 0)
     true = crowd.truth[judged]
     n_tasks = len(judged)
@@ -108,7 +108,7 @@ def interval_coverage(
     quantities: tuple[Estimand, ...] = (Prevalence(m), *(Right(labels) for labels in models))
     guess = np.concatenate([each.expected(posterior) for each in quantities])
     y = np.concatenate([each.at(np.arange(n_tasks), true) for each in quantities])
-    # Two classes are one question asked twice.
+    # With two classes, both shares give the same result.
     parts = {SHARES: range(m if m > 2 else 1), VOTE: (m,), MODEL: (m + 1,)}
     found = []
     for n in (n for n in known if 2 * n <= n_tasks):
@@ -120,7 +120,7 @@ def interval_coverage(
 
 
 def _ends(y: FloatArray, guess: FloatArray, rows: IntArray) -> FloatArray:
-    """Return both ends of the interval and of the one from the known labels alone; draws × 4."""
+    """Return the ends of the interval and of that from the known labels alone; draws × 4."""
     guesses = Guesses.of(guess[None]).repeated(len(y))
     zero = np.zeros(len(y))
     one = np.ones(len(y))
@@ -130,7 +130,7 @@ def _ends(y: FloatArray, guess: FloatArray, rows: IntArray) -> FloatArray:
 
 
 def _judged(ends: FloatArray, y: FloatArray) -> tuple[float, ...]:
-    """Return coverage and half width, with the posterior's help and without."""
+    """Return coverage and half-width, with and without the posterior."""
     truth = y.mean(axis=1)
     near = 1e-9
     found: list[float] = []
@@ -141,7 +141,7 @@ def _judged(ends: FloatArray, y: FloatArray) -> tuple[float, ...]:
 
 
 def _model(true: IntArray, m: int, rng: np.random.Generator) -> IntArray:
-    """Draw a model's predictions."""
+    """Return simulated predictions of a model."""
     wrong = (true + rng.integers(1, max(m, 2), len(true))) % m
     return np.where(rng.random(len(true)) < MODEL_RIGHT, true, wrong)
 
@@ -164,7 +164,7 @@ def _groups(found: list[IntervalCoverage]) -> dict[tuple[str, int], list[Interva
 
 
 def _summary(found: list[IntervalCoverage]) -> Tabulation:
-    """Average over crowds, each with the same say."""
+    """Return means over crowds, with equal weight for every crowd."""
     rows = []
     for (quantity, known), own in _groups(found).items():
         coverage = [each.coverage for each in own]
@@ -260,6 +260,6 @@ def _notes(settings: Settings, crowds: list[PublicCrowd]) -> tuple[str, ...]:
         "many tasks with truth. The tasks with truth are the population: what is left to chance is which of them are "
         "known. The posterior is the default method's, without known labels.",
         f"The model is simulated: right {MODEL_RIGHT:.0%} of the time, whatever the crowd says.",
-        f"Two constants: {UNSEEN:g} observations at either end of the range, and a lean of {SHARE_BIAS:g} where no "
-        "label is known. The last two tables show how much they matter.",
+        f"Two constants: {PSEUDO_OBSERVATIONS:g} observations at either end of the range, and a lean of {SHARE_BIAS:g} "
+        "where no label is known. The last two tables show how much they matter.",
     )

@@ -1,4 +1,4 @@
-"""What grades are worth over their cut: a table of docs/accuracy.md.
+"""Grades compared with classes that are cut from them: a table of docs/accuracy.md.
 
 ``python -m experiments.ordinal.graded`` prints it, for simulated judges and for the public sets whose
 classes have an order: web, and age where the folder of further sets is there (``QUORATE_DATA``). Any other panel:
@@ -27,7 +27,7 @@ CUT_CLASSES = (5, 7)
 
 @dataclass(frozen=True)
 class Worth:
-    """How a posterior of two classes fares."""
+    """Figures of a posterior of two classes."""
 
     auc: float
     error: float
@@ -38,7 +38,7 @@ class Worth:
 
 
 def worth(result: Result, truth: BoolArray, known: BoolArray) -> Worth:
-    """Judge a result of two classes on the tasks whose truth is known."""
+    """Return the figures of a result of two classes on the tasks with a true class."""
     p = result.vote.posterior[known, 1]
     yes = truth[known]
     loss = -np.log(np.maximum(np.where(yes, p, 1 - p), 1e-9)).mean()
@@ -54,7 +54,7 @@ def area_under_curve(score: FloatArray, yes: BoolArray) -> float:
 
 
 def judges(rng: np.random.Generator, one_in: int = 2, n_tasks: int = 1000) -> tuple[Table, BoolArray]:
-    """Let judges grade from 0 to 9 what is true or not, each on its own scale; all see the same part of the noise."""
+    """Simulate judges who grade two classes from 0 to 9, with different scales and a common part of the noise."""
     truth = (rng.integers(0, one_in, n_tasks) == 1).astype(np.int64)
     n_judges = 12
     seen = 1.6 * truth - 0.8 + rng.normal(0, 0.6, n_tasks)
@@ -66,7 +66,7 @@ def judges(rng: np.random.Generator, one_in: int = 2, n_tasks: int = 1000) -> tu
 
 
 def grades_and_cut(table: Table, cut: float, truth: BoolArray, known: BoolArray) -> tuple[Worth, Worth]:
-    """Judge the cut of grades, and the grades with a map that says the same; the table has task, worker, label."""
+    """Evaluate the cut of grades, and the grades with the equivalent map; the table has task, worker, label."""
     scale = {grade: int(float(grade) > cut) for grade in table["label"].unique().to_pylist()}
     by_cut = {name: table[name].to_pylist() for name in ("task", "worker", "label")}
     by_cut["label"] = [scale[grade] for grade in by_cut["label"]]
@@ -76,13 +76,13 @@ def grades_and_cut(table: Table, cut: float, truth: BoolArray, known: BoolArray)
 
 
 def of_crowd(crowd: PublicCrowd, cut: int) -> tuple[Worth, Worth]:
-    """Judge the cut after a class of ordered ones, and the grades themselves."""
+    """Evaluate the cut after one of the ordered classes, and the grades themselves."""
     value = np.array([float(name) for name in crowd.answers.classes.to_pylist()])
     return grades_and_cut(crowd.answers.to_table(), value[cut], crowd.truth > cut, crowd.truth >= 0)
 
 
 def crowds() -> list[PublicCrowd]:
-    """Read the public sets with ordered classes that are there."""
+    """Return the available public sets with ordered classes."""
     found = []
     for name in ORDERED:
         try:

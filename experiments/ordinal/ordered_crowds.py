@@ -1,7 +1,7 @@
-"""Simulated crowds whose classes have an order, of several kinds and of both meanings of truth.
+"""Simulated crowds with ordered classes, of several kinds and with two definitions of the true class.
 
-In the first meaning the truth is there, and every answer is a reading of it. In the second it is what those who know
-decide among themselves: the middle of their own answers, which are among the others.
+In the first definition the true class exists, and every answer is a noisy measurement of it. In the second it is the
+median of the answers of experts, which are among the answers.
 """
 
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.io.read import read
 
 N_TASKS = 600
-TYPICAL = 5  # classes for which widths are stated; they grow with the number of classes
+TYPICAL = 5  # number of classes for which widths are stated; widths are proportional to the number of classes
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How the workers of a crowd see, answer and are chosen."""
+    """How the workers of a crowd perceive tasks, answer and are chosen."""
 
     name: str
     width: tuple[float, float] = (-0.3, 0.5)  # mean and standard deviation of its logarithm, in classes
     experts: float = 0.0  # share of workers of a width of .35; the others' is then 2
-    shift: float = 0.0  # standard deviation of how far off a worker's scale is, in classes
-    guesses: float = 0.0  # share of workers who answer by a bias of their own
-    no_order: bool = False  # whether workers know or give any class, however far
-    placed: bool = False  # whether tasks lie anywhere within their class, the same for all who see them
-    skewed: float = 1.0  # how frequent a class is, next to the one below
+    shift: float = 0.0  # standard deviation of the offset of a worker's scale, in classes
+    guesses: float = 0.0  # share of workers who answer by their response bias
+    no_order: bool = False  # whether workers know the class or give any other class, independent of the distance
+    placed: bool = False  # whether tasks have a position within their class, the same for all workers
+    skewed: float = 1.0  # frequency of a class divided by that of the class below
     n_workers: int = 40
     per_task: int = 5
-    uneven: float = 0.0  # standard deviation of the logarithm of how much workers answer
+    uneven: float = 0.0  # standard deviation of the logarithm of the activity
     diligent: float = 0.0  # how fast that falls with the width; below 0 for those who guess, if any do
     n_deciding: tuple[int, ...] = ()  # how many experts decide a task, one of these numbers drawn for each; () for none
     best: bool = False  # whether they are the best who answer the task, instead of a panel of eight
@@ -63,16 +63,16 @@ PANEL_WIDTHS = (0.4, 0.8)
 
 @dataclass(frozen=True)
 class Workers:
-    """What is true of each worker."""
+    """Parameters of each worker; shapes (workers,)."""
 
     width: FloatArray
     shift: FloatArray
-    guesses: FloatArray  # 1 for those who guess
-    drawn: FloatArray  # in proportion to this they answer
+    guesses: FloatArray  # 1 for workers who guess
+    drawn: FloatArray  # relative activity
 
 
 def workers_of(kind: Kind, n_classes: int, rng: np.random.Generator) -> Workers:
-    """Draw the workers; where a panel settles the truth, its members come first."""
+    """Draw the workers; if a panel decides the true class, its members come first."""
     n = kind.n_workers
     scale = n_classes / TYPICAL
     width = np.exp(rng.normal(*kind.width, n))

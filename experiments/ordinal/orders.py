@@ -1,4 +1,4 @@
-"""What an order of the classes is worth, on simulated crowds of both meanings of truth and on public ones.
+"""Effect of using the order of the classes, on simulated crowds with both definitions of truth and on public ones.
 
 ``python -m experiments.ordinal.orders`` prints the table of docs/accuracy.md; ``--choose`` what the constants
 of `quorate.models.ordinal` were chosen on, the simulated crowds alone; ``--web`` what makes KOS good on web.
@@ -35,26 +35,26 @@ COMPLETE_SETS = ("web", "age")
 PARTS = {"weather_amt": "012", "weather_cf": "012"}
 UNCLEAR = ("slr_intervention", "slr_tech", "slr_older")
 BY_THRESHOLD = ("majority", "one-coin", "dawid-skene", "rank-one", "iwmv", "quorate", "kos", "ghosh-svd")
-EIGHT = 8  # workers of web who each answered more than anyone else
+EIGHT = 8  # number of workers of web with the most answers
 SKILLED = (0.35, 0.5, 0.6, 0.7)
 SETTLES = (1.0, 2.0, 4.0, 8.0, 12.0)
 
 
 @dataclass(frozen=True)
 class Fared:
-    """How labels and confidence turned out."""
+    """Figures of labels and confidence."""
 
     error: float
     log_loss: float
     stated: float  # mean confidence
-    gap: float  # how far confidence is from the share that is right, over ten bins
+    gap: float  # mean absolute difference of confidence and share right, over ten bins
 
     def __str__(self) -> str:
         return f"{self.error:.4f} | {self.log_loss:.3f} | {self.stated + self.error - 1:+.3f}"
 
 
 def fared(task_vote: Vote, truth: IntArray) -> Fared:
-    """Judge labels on the tasks whose truth is known; -2 is a class that nobody gave.
+    """Return the figures of labels on tasks with a true class; -2 is a class that no worker gave.
 
     >>> task_vote = Vote(np.zeros((2, 2)), np.array([[0.8, 0.2], [0.6, 0.4]]), np.array([0, 0]), np.zeros(2, bool))
     >>> found = fared(task_vote, np.array([0, 1]))
@@ -75,19 +75,19 @@ def fared(task_vote: Vote, truth: IntArray) -> Fared:
 
 
 def averaged(found: Iterable[Fared]) -> Fared:
-    """Average over crowds."""
+    """Return the means over crowds."""
     table = np.array([[each.error, each.log_loss, each.stated, each.gap] for each in found])
     return Fared(*table.mean(axis=0).tolist())
 
 
 def of_kind(kind: Kind, runs: tuple[dict[str, Any], ...] = RUNS) -> list[Fared]:
-    """Judge every run on the crowds of a kind."""
+    """Evaluate every run on the crowds of a kind."""
     crowds = [ordered_crowd(kind, m, seed) for m in CLASSES for seed in SEEDS]
     return [averaged(fared(aggregate(answers, **run).vote, truth) for answers, truth in crowds) for run in runs]
 
 
 def public() -> list[tuple[str, Answers, IntArray]]:
-    """Read the public sets with an order that are there; of some, the answers and tasks that have one."""
+    """Return the available public sets with ordered classes; for some, only answers and tasks of ordered classes."""
     found = []
     for name in (*COMPLETE_SETS, *PARTS, *UNCLEAR):
         try:
@@ -103,7 +103,7 @@ def public() -> list[tuple[str, Answers, IntArray]]:
 
 
 def _part(folder: Path, kept: str | None) -> tuple[Answers, IntArray]:
-    """Keep the answers of some classes to the tasks of those."""
+    """Return the answers of some classes to tasks of these classes."""
     with (folder / "truth.csv").open(encoding="utf-8") as file:
         truth = {row["task"]: row["label"] for row in csv.DictReader(file) if kept is None or row["label"] in kept}
     with (folder / "labels.csv").open(encoding="utf-8") as file:
@@ -115,7 +115,7 @@ def _part(folder: Path, kept: str | None) -> tuple[Answers, IntArray]:
 
 
 def thresholds(answers: Answers, method: str) -> IntArray:
-    """Ask a method of every class but the last whether tasks lie above it, and take the first that they do not."""
+    """Return the first class that tasks do not exceed, by a binary run of a method per threshold."""
     yes_no = pa.array(["no", "yes"])
     asked = (
         replace(answers, label=(answers.label > k).astype(answers.label.dtype)) for k in range(answers.n_classes - 1)
@@ -177,7 +177,7 @@ def _by_true_matrices(answers: Answers, truth: IntArray, m: int) -> IntArray:
 
 
 def choose() -> None:
-    """Print how every choice fares on simulated crowds: of the first meaning of truth, of the second, of both."""
+    """Print the figures of every choice on simulated crowds with the first definition of truth, the second, or both."""
     plain = [averaged(of_kind(kind, RUNS[:1])[0] for kind in kinds) for kinds in (READ, DECIDED_BY_EXPERTS)]
     head = "error | log-loss | stated - right"
     print(f"| as skilled | settles | read: {head} | settled: {head} | both: log-loss |\n{'|---' * 9}|")

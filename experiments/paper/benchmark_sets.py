@@ -20,7 +20,7 @@ from quorate.result import count
 class Settings:
     """How much to run."""
 
-    seeds: int  # of the methods that draw random numbers
+    seeds: int  # number of seeds for methods that draw random numbers
     others: tuple[str, ...]  # what the names mean by themselves, and what we add
     ruled: tuple[str, ...]  # sets on which a threshold is chosen without the truth
     sets: tuple[str, ...] = tuple(SETS)
@@ -28,7 +28,7 @@ class Settings:
 
 OURS = "rank-one"  # our solver of the paper's objective
 OTHERS = (OURS, POST_PROCESSING, "opt-ds", "kos", "kos-svd", "er", "dawid-skene", "rank-one-centred", "quorate")
-FULL = Settings(5, (*OTHERS, "m3v-svm"), tuple(SEVEN))  # the last takes longer than all the others together
+FULL = Settings(5, (*OTHERS, "m3v-svm"), tuple(SEVEN))  # m3v-svm takes longer than all others together
 QUICK = Settings(1, OTHERS, ("wsd",))
 
 # The columns of the paper, and the method that its figures agree with (docs/accuracy.md).
@@ -42,7 +42,7 @@ COLUMNS = {
     "M3V": "m3v",
 }
 RANDOM = {"opt-ds", "kos", "m3v"}
-Errors = dict[tuple[str, str], list[float]]  # (set, method) -> one error a seed; empty where it failed
+Errors = dict[tuple[str, str], list[float]]  # (set, method) -> one error per seed; empty if it failed
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
@@ -99,7 +99,7 @@ def _summary(data: dict[str, Dataset]) -> Tabulation:
 
 
 def _met(data: dict[str, Dataset]) -> Tabulation:
-    """Check what the introduction says of how many others a worker meets."""
+    """Return a table of the number of peers of a worker: by the introduction of the paper, and ours."""
     rows = []
     for name, (paper, deviation) in MET.items():
         if name in data:

@@ -1,4 +1,4 @@
-"""The bound on the error of the skills beside the error itself [Ma20, Theorem 12, pert and the finite-task bound].
+"""The bound on the error of the skills, and the error itself [Ma20, Theorem 12, pert and the finite-task bound].
 
 Not in the paper, which states the bound and does not evaluate it.
 """
@@ -41,7 +41,7 @@ QUICK = Settings(3, (30, 300, 3_000))
 
 @dataclass(frozen=True)
 class Trial:
-    """One crowd: the errors of two solvers, and what the theory allows."""
+    """One crowd: the errors of two solvers, and the bounds of the theory."""
 
     graph: str
     per_edge: int
@@ -52,7 +52,7 @@ class Trial:
 
     @property
     def given_disturbance(self) -> float:
-        """The theorem's bound for the disturbance that occurred."""
+        """The bound of the theorem for the actual disturbance."""
         return self.bound.perturbation(self.disturbance)
 
 
@@ -84,7 +84,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
 
 
 def trial(graph: str, per_edge: int, number: int, seed: int) -> Trial:
-    """Simulate one crowd on a graph, about ``per_edge`` tasks an edge, and estimate its skills."""
+    """Simulate one crowd on a graph, about ``per_edge`` tasks per edge, and estimate its skills."""
     rng = np.random.default_rng([seed, 10, list(GRAPHS).index(graph), per_edge, number])
     edges = GRAPHS[graph]
     skills = rng.uniform(KAPPA, K, W)

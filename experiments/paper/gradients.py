@@ -56,7 +56,7 @@ Paths = dict[tuple[str, bool, int, str], Path]  # (graph, noisy, realisation, so
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
-    """Follow both iterations with the paper's step and start."""
+    """Run both iterations with the step and the start of the paper."""
     settings = QUICK if quick else FULL
     paths: Paths = {}
     cells = [(graph, noisy, k) for graph in GRAPHS for noisy in (False, True) for k in range(settings.realisations)]
@@ -75,7 +75,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
 
 
 def edges_of(graph: str, rng: np.random.Generator) -> Edges:
-    """Return the edges of a graph; a random one is drawn until it is connected and has an odd cycle."""
+    """Return the edges of a graph; random graphs are drawn until one is connected and has an odd cycle."""
     if graph == "ring":
         return ring(W)
     if graph.startswith("grid"):
@@ -88,7 +88,7 @@ def edges_of(graph: str, rng: np.random.Generator) -> Edges:
 
 
 def follow(graph: str, noisy: bool, realisation: int, iterations: int, seed: int) -> dict[str, Path]:
-    """Follow both solvers on one realisation; the noisy case has the same graph and skills as the noiseless one."""
+    """Run both solvers on one realisation; the noisy case has the graph and skills of the noiseless one."""
     rng = np.random.default_rng([seed, 7, GRAPHS.index(graph), realisation])
     i, j = edges_of(graph, rng)
     skills = rng.uniform(0.4, 0.6, W)

@@ -1,4 +1,4 @@
-"""What the caption and the text say of clique, star and ring, beside our figures under each reading."""
+"""Claims of the paper's caption and text on clique, star and ring, compared with our figures for each reading."""
 
 import numpy as np
 
@@ -24,12 +24,12 @@ Results = dict[tuple[str, str, str, int, str], Spread]  # (reading, graph, place
 
 
 def placed_on(graph: str) -> tuple[str, ...]:
-    """List the placements that were run on a graph; on a clique they are all alike."""
+    """Return the placements that were run on a graph; on a clique all are equivalent."""
     return (ANEW,) if graph == CLIQUE else (ANEW, DESCENDING, GUESSER)
 
 
 def caption_fit(results: Results, ends: tuple[int, int]) -> Tabulation:
-    """Set every deviation of the caption beside ours."""
+    """Return a table of the deviations in the caption and of ours."""
     rows = []
     for graph, at in CAPTION.items():
         for place, paper in zip(ends, at.values(), strict=True):
@@ -48,7 +48,7 @@ def caption_fit(results: Results, ends: tuple[int, int]) -> Tabulation:
 
 
 def fitting(results: Results, ends: tuple[int, int]) -> Tabulation:
-    """Say which reading and placement come nearest to the caption, graph by graph."""
+    """Return a table of the reading and placement nearest to the caption, for each graph."""
     rows = []
     for graph, at in CAPTION.items():
         for place, paper in zip(ends, at.values(), strict=True):
@@ -67,7 +67,7 @@ def fitting(results: Results, ends: tuple[int, int]) -> Tabulation:
 
 
 def claims_of(results: Results, ends: tuple[int, int]) -> tuple[Claim, ...]:
-    """Decide the paper's claims, for each reading on its own."""
+    """Return the paper's claims with verdicts, for each reading."""
     return tuple(claim for reading in READINGS for claim in _claims(results, ends, reading))
 
 

@@ -12,8 +12,8 @@ from quorate.arrays import FloatArray
 from quorate.progress import tracked
 from quorate.simulate import crowd, grid_skills, star
 
-TASKS = 2000  # so that the Bayes error varies between runs as much as the paper's does
-PER_TASK = 11  # so that the Bayes error is about the paper's
+TASKS = 2000  # chosen so that the Bayes error varies between runs as in the paper
+PER_TASK = 11  # chosen so that the Bayes error is about that of the paper
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
 
 
 def _place(skills: FloatArray, who: str) -> FloatArray:
-    """Put whom we want on the cycle, the workers 0 (the hub), 1 and 2; the others stay in random order."""
+    """Return the skills with the chosen workers on the cycle (0, the hub, 1 and 2), the others in random order."""
     if who == ANY:
         return skills
     order = np.argsort(-skills if who == SKILLED else np.abs(skills), kind="stable")[:3]

@@ -1,7 +1,8 @@
 """Clique, star and ring: the error of every method as tasks grow from 11 to 330 [Ma20, Section 6, Noise Robustness].
 
-The paper's figure shows means only; its caption gives the standard deviations at 11 and at 330 tasks. Whether the graph
-limits the votes as well as the training it does not say, nor where the skilled sit: both are run, see `readings`.
+The paper's figure shows means only; its caption gives the standard deviations at 11 and at 330 tasks. It does not say
+whether the graph limits the votes as well as the training, nor where the skilled workers are: all cases are run, see
+`readings`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -40,7 +41,7 @@ class Settings:
 
     trials: int
     tasks: tuple[int, ...]
-    pgd_trials: int  # of PGD and post-processing alone, at the least and the greatest number of tasks
+    pgd_trials: int  # trials of PGD and post-processing only, at the smallest and the largest number of tasks
 
 
 # The standard error of a deviation over 15 trials, the number of the paper, is a fifth of it; over 120 it is 6 %.
@@ -50,7 +51,7 @@ QUICK = Settings(2, (11, 330), 2)
 SPARSE = "clique, two answers a task"
 GRAPHS: dict[str, Edges] = {CLIQUE: clique(W), STAR: star(W), RING: ring(W), SPARSE: clique(W)}
 
-# What to do with skills sorted upward. The first worker is the star's hub, and the next two close its cycle.
+# How to place skills in ascending order. The first worker is the hub of the star; the next two close its cycle.
 PLACEMENTS: dict[str, Callable[[FloatArray], FloatArray] | None] = {
     ANEW: None,
     DESCENDING: lambda s: s[::-1],
@@ -103,7 +104,7 @@ def _results(
 def _trial(
     graph: str, placed: str, n_tasks: int, trial: int, seed: int, rivals: Mapping[str, str]
 ) -> dict[tuple[str, str], float | None]:
-    """Let everyone answer everything, hand each task to an edge, and score every method under both readings."""
+    """Simulate answers of all workers to all tasks, assign tasks to edges, and score all methods in both readings."""
     rng = np.random.default_rng([seed, 1, n_tasks, trial])
     skills = grid_skills(W, seed=np.random.default_rng([seed, 1, trial]))  # the same for any number of tasks
     order = PLACEMENTS[placed]
@@ -127,7 +128,7 @@ def _table(results: Results) -> Tabulation:
 
 
 def _pgd_beside(results: Results, ends: tuple[int, int], settings: Settings) -> Tabulation:
-    """Set the caption's deviations of PGD beside those of each reading and placement, over many trials."""
+    """Return a table of PGD's deviations in the caption and in each reading and placement, over many trials."""
     rows = []
     for graph, at in CAPTION.items():
         for n, deviations in zip(ends, at.values(), strict=True):
@@ -149,7 +150,7 @@ def _errors_at(results: Results, reading: str, n: int) -> Tabulation:
 def _figure(results: Results, reading: str) -> Figure:
     panels = [f"{graph}, {placed}" for graph, placed in CASES if placed != GUESSER]
     order = [*RIVALS, BAYES]
-    drawn = sorted(results, key=lambda key: -order.index(key[4]))  # the paper's method comes last, on top
+    drawn = sorted(results, key=lambda key: -order.index(key[4]))  # the paper's method is drawn last, on top
     rows = []
     for key in drawn:
         found, (of, graph, placed, n, name) = results[key], key

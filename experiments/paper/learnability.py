@@ -1,6 +1,6 @@
-"""Learnability itself: the same skills on a bipartite graph, and with one edge added [Ma20, Theorem 8, learnability].
+"""Learnability: the same skills on a bipartite graph, and with one edge added [Ma20, Theorem 8, learnability].
 
-Not in the paper, which proves this and does not show it.
+Not in the paper, which proves this without an experiment.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from quorate.skills.coordinate import coordinate_descent
 from quorate.skills.moments import from_pairs
 from quorate.skills.objective import Problem
 
-W = 10  # a ring of an even number has no odd cycle
+W = 10  # an even ring has no odd cycle
 TASKS = 20_000
-DIGITS = 9  # what is smaller is the arithmetic's, and differs between machines
+DIGITS = 9  # smaller differences are rounding errors, which differ between machines
 EVEN = "ring of ten, bipartite"
 ODD = "the same with one edge added"
 
@@ -41,13 +41,13 @@ QUICK = Settings(4)
 
 @dataclass(frozen=True)
 class Fit:
-    """Where the solver ended from one start."""
+    """Result of the solver from one start."""
 
     graph: str
     start: str
     loss: float
     off: float  # ||x - s||_inf
-    scale: float  # by which the first side is stretched, and the other shrunk
+    scale: float  # factor of the skills of the first side, and divisor of those of the other
 
 
 def graphs() -> dict[str, Edges]:
@@ -57,7 +57,7 @@ def graphs() -> dict[str, Edges]:
 
 
 def problem_of(edges: Edges, skills: FloatArray) -> Problem:
-    """Pose the problem of exact correlations."""
+    """Return the problem with exact correlations."""
     i, j = edges
     ones = np.ones(len(skills))
     return Problem(from_pairs(len(skills), i, j, np.ones(len(i)), skills[i] * skills[j]), -ones, ones, ones)
@@ -110,7 +110,7 @@ def _fits_beside(fits: list[Fit]) -> Tabulation:
 
 
 def _votes(skills: FloatArray, settings: Settings, seed: int) -> Tabulation:
-    """Vote on the bipartite graph with solutions that fit equally well: they do not label alike."""
+    """Vote on the bipartite graph with solutions that fit equally well: their labels differ."""
     simulated = crowd_on_graph(graphs()[EVEN], skills, TASKS, seed=np.random.default_rng([seed, 9]))
     problem = problem_of(graphs()[EVEN], skills)
     scales = (settings.scales[0], 0.85, 1.0, 1.2, settings.scales[-1])

@@ -1,4 +1,4 @@
-"""Skills from exact correlations with a constant amount of noise, as two of the paper's tables have it."""
+"""Skills from exact correlations plus noise of constant size, as in two tables of the paper."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from quorate.skills.gradient_flow import follow_gradient_flow
 from quorate.skills.moments import from_pairs
 from quorate.skills.objective import Problem, box
 
-NOISE = 0.2  # half the width of the uniform law
+NOISE = 0.2  # half-width of the uniform distribution
 
 
 def noisy_skills(

@@ -9,7 +9,7 @@ SUMMARY = {
     "wsd": (177, 34, 1770, 3, 0.2947),
     "web": (2665, 177, 15567, 5, 0.0033),
 }
-# The introduction: how many others a worker meets on average, and the deviation.
+# From the introduction: mean number of peers of a worker, and its standard deviation.
 MET = {"web": (2.7, 15.0), "rte1": (2.5, 20.0)}
 # Errors of PGD, MV, Opt-D&S, KOS, ER, IWMV and M3V.
 PAPER: dict[str, tuple[float | None, ...]] = {

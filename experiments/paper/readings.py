@@ -1,8 +1,8 @@
-"""Two readings of an experiment in which a graph limits who works with whom: whether it limits the votes as well.
+"""Two readings of an experiment in which a graph limits the pairs of workers: whether it also limits the votes.
 
 The paper says that sparsification leaves "fewer availability of tasks for training". So either the answers off the
-graph do not exist, and those on it train and vote; or every answer votes, and the graph limits which pairs train.
-Methods that do not learn from pairs learn in both readings from the answers on the graph.
+graph do not exist, and those on it are used for training and votes; or all answers vote, and the graph limits only the
+pairs for training. Methods that do not use pairs are trained on the answers on the graph in both readings.
 """
 
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ LIMITED = "the graph limits training and votes"
 ALL_VOTE = "the graph limits training, all answers vote"
 READINGS = (LIMITED, ALL_VOTE)
 SHORT = {LIMITED: "two answers per task", ALL_VOTE: "all answers"}
-Errors = dict[tuple[str, str], float | None]  # (reading, method) -> error; None where the method failed
+Errors = dict[tuple[str, str], float | None]  # (reading, method) -> error; None if the method failed
 
 
 def on_edges(answers: Answers, edges: Edges, rng: np.random.Generator) -> Answers:
-    """Hand each task to the two workers of an edge, every edge once before any twice; the other answers go.
+    """Return the answers of the two workers of one edge per task; every edge is used once before any is used twice.
 
     >>> from quorate.simulate import crowd, ring
     >>> on_edges(crowd(10, 5, 5, seed=0).answers, ring(5), np.random.default_rng(0)).per_worker.tolist()
@@ -47,7 +47,7 @@ def on_edges(answers: Answers, edges: Edges, rng: np.random.Generator) -> Answer
 
 
 def pairs_on(answers: Answers, edges: Edges) -> PairStats:
-    """Count the pairs of these edges, over every task that the two share."""
+    """Return the pairs of these edges, counted over all tasks that the two workers share."""
     pairs = pair_stats(answers)
     n = answers.n_workers
     wanted = np.isin(pairs.i * n + pairs.j, np.minimum(*edges) * n + np.maximum(*edges))
@@ -55,12 +55,12 @@ def pairs_on(answers: Answers, edges: Edges) -> PairStats:
 
 
 def chosen_pairs(pairs: PairStats, wanted: BoolArray) -> PairStats:
-    """Keep some pairs."""
+    """Return some of the pairs."""
     return PairStats(pairs.i[wanted], pairs.j[wanted], pairs.shared[wanted], pairs.agreed[wanted])
 
 
 def weights_from(answers: Answers, pairs: PairStats, spec: str) -> FloatArray:
-    """Learn the skills from these pairs alone, and weigh votes by them; alike where no skill is determined."""
+    """Return vote weights from the skills of these pairs alone; equal weights if no skill is determined."""
     _, options = parse_method(spec)
     evidence = gather(answers)
     evidence = replace(evidence, chosen=pairs, verdict=identify_pairs(pairs, answers.n_workers, evidence.is_gold))
@@ -69,13 +69,13 @@ def weights_from(answers: Answers, pairs: PairStats, spec: str) -> FloatArray:
 
 
 def error_of(answers: Answers, true: IntArray, weights: FloatArray) -> float:
-    """Return the error of a weighted vote, exact ties split evenly; tasks of unknown truth (-1) do not count."""
+    """Return the error of a weighted vote, exact ties split evenly; tasks without a true class (-1) are left out."""
     voted = replace(majority_vote(answers), label_source=weighted_majority(answers, weights))
     return wrong(voted, true)
 
 
 def wrong(result: Result, true: IntArray) -> float:
-    """Return the share of tasks that a result has wrong, exact ties split evenly."""
+    """Return the share of wrong labels of a result, exact ties split evenly."""
     return float(1 - credit(result, true)[true != -1].mean())
 
 
@@ -93,7 +93,7 @@ def both_errors(
     Args:
         part: the answers on the graph.
         all_answers: every answer.
-        pairs: those on the graph, for the methods that learn from pairs; counted over every answer.
+        pairs: those on the graph, for the methods that use pairs; counted over all answers.
         true: the class of each task, -1 where unknown.
         seed: for the methods that draw random numbers.
         rivals: the methods, by their names in tables.

@@ -29,12 +29,12 @@ RIVALS = {
     "IWMV": "iwmv",
     "M3V": "m3v",
 }
-PAIRED = ("PGD", POST_PROCESSED, OURS)  # those that learn from pairs
-BAYES = "true skills"  # the vote that knows the skills: nothing can do better
+PAIRED = ("PGD", POST_PROCESSED, OURS)  # methods that use pairs
+BAYES = "true skills"  # the vote with the true skills: the optimum
 
 
 def errors(answers: Answers, truth: Source, *, seed: int, rivals: dict[str, str] = RIVALS) -> dict[str, float | None]:
-    """Return the error of each method, exact ties split evenly; None where it failed."""
+    """Return the error of each method, exact ties split evenly; None if it failed."""
     found = compare(answers, truth, methods=list(rivals.values()), seed=seed)
     return {name: entry.error for name, entry in zip(rivals, found.entries, strict=True)}
 

@@ -1,4 +1,4 @@
-"""The theorem's post-processing over orders of the workers: its breadth-first tree starts at the first one.
+"""The post-processing of the theorem for different orders of the workers: its breadth-first tree starts at the first.
 
 Run `python -m experiments.paper.sign_roots`; it takes half a minute.
 """

@@ -1,4 +1,4 @@
-"""Skills of five Beta laws: the vote with estimated skills beside the vote with true ones [Ma20, Table 1, beta]."""
+"""Skills of five Beta distributions: votes with estimated and with true skills [Ma20, Table 1, beta]."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class Settings:
     """How much to run."""
 
     runs: int
-    draws: int  # of skills, for the exact Bayes error
+    draws: int  # number of draws of the skills for the exact Bayes error
     workers: tuple[int, ...] = (5, 7, 9, 11, 15)
 
 
@@ -49,13 +49,13 @@ PAPER = (
     Row("hammer", 2, 2, 0.0615, 0.4162, 0.4273),
     Row("spammer", 1, 3, 0.0129, 0.9864, 0.0041),
 )
-SOURCES = ("clique, noise", "star, noise", "answers")  # what the skills are estimated from
+SOURCES = ("clique, noise", "star, noise", "answers")  # data from which the skills are estimated
 MAIN = SOURCES[0]
 Results = dict[tuple[Row, int, str], tuple[Spread, Spread]]
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
-    """Draw crowds of each law, estimate the skills in three ways, and vote."""
+    """Simulate crowds of each distribution, estimate the skills from each source, and vote."""
     settings = QUICK if quick else FULL
     bayes = _exact_bayes(settings, seed)
     results: Results = {}
@@ -90,7 +90,7 @@ def _trials(row: Row, n_workers: int, runs: int, seed: int) -> dict[str, tuple[S
 
 
 def _exact_bayes(settings: Settings, seed: int) -> dict[tuple[Row, int], float]:
-    """Average the optimal rule's error over draws of the skills, without drawing answers."""
+    """Return the mean error of the optimal rule over draws of the skills, computed exactly without drawing answers."""
     exact = {}
     for row in PAPER:
         for n in settings.workers:

@@ -1,4 +1,4 @@
-"""RTE1 and Temp with ever fewer interactions: the error of every method [Ma20, Section 6, Graph Sparsification]."""
+"""RTE1 and Temp with fewer interactions: the error of every method [Ma20, Section 6, Graph Sparsification]."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class Settings:
 
 FULL = Settings(50)
 QUICK = Settings(2)
-# What deleting an edge takes: the pair from the training alone, or an answer of either, or of the one with more edges.
+# What is deleted with an edge: the pair (training only), an answer of either worker, or of the one with more edges.
 TRAINING = "only pairs are deleted"
 EITHER = "answers are deleted as well"
 HUB = "the hub loses the answer"
@@ -39,12 +39,12 @@ Results = dict[tuple[str, str, int, str], Spread]  # (set, variant, maximum degr
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
-    """Thin each set to falling maximum degree, and run every method on what is left."""
+    """Delete edges of each set for decreasing maximum degrees, and run every method on the rest."""
     settings = QUICK if quick else FULL
     data = {name: load(name) for name in settings.sets}
     found: dict[tuple[str, str, int, str], list[float | None]] = {}
     left: dict[tuple[str, str, int], list[float]] = {}
-    # The variant that the paper can hardly mean has a fifth of the trials.
+    # The variant that the paper probably does not mean has a fifth of the trials.
     trials = {EITHER: settings.trials, HUB: max(settings.trials // 5, 1)}
     cells = [(name, rule, trial) for name in settings.sets for rule, n in trials.items() for trial in range(n)]
     for name, rule, trial in tracked("sparsification", cells):
@@ -77,21 +77,21 @@ def run(*, quick: bool, seed: int) -> Experiment:
 
 
 def answered(answers: Answers) -> BoolArray:
-    """Say who answered what; shape (workers, tasks)."""
+    """Return whether each worker answered each task; shape (workers, tasks)."""
     table = np.zeros((answers.n_workers, answers.n_tasks), dtype=bool)
     table[answers.worker, answers.task] = True
     return table
 
 
 def degrees(table: BoolArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Count, for each worker, the workers that it shares a task with."""
+    """Return for each worker the number of workers with whom it shares a task."""
     counts = table.astype(np.float32)
     shares_task = counts @ counts.T > 0
     return np.asarray((shares_task.sum(axis=1) - shares_task.diagonal()).astype(np.int64))
 
 
 def max_degree(table: BoolArray) -> int:
-    """Return the greatest number of workers that one worker shares a task with."""
+    """Return the largest number of peers of a worker."""
     return int(degrees(table).max(initial=0))
 
 
@@ -164,7 +164,7 @@ def _panel(name: str, rule: str) -> str:
 def _figure(results: Results) -> Figure:
     order = list(RIVALS)
     rows = []
-    for key in sorted(results, key=lambda key: -order.index(key[3])):  # the paper's method comes last, on top
+    for key in sorted(results, key=lambda key: -order.index(key[3])):  # the paper's method is drawn last, on top
         found, (name, rule, degree, method) = results[key], key
         if found.mean is not None and found.deviation is not None:
             error = found.deviation / max(found.n, 1) ** 0.5
@@ -190,7 +190,7 @@ def _claims(results: Results, settings: Settings) -> tuple[Claim, ...]:
 
 
 def _claims_of(results: Results, settings: Settings, rule: str) -> tuple[Claim, ...]:
-    """Decide the paper's claims for one reading."""
+    """Return the paper's claims with verdicts for one reading."""
 
     def error(name: str, method: str, degree: int) -> float:
         return results[name, rule, degree, method].mean or 0.0

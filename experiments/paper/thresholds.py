@@ -1,8 +1,9 @@
 """The paper's threshold on correlations, and a delta for it that needs no truth [Ma20, after Theorem 12, pert].
 
 The paper drops pairs with |C_ij| below delta + O(sqrt(log W / T)) and gives neither delta nor the constant. The
-constant here is M/(M-1), and T the tasks that the pair shares. A delta chosen by the truth is no result; one without it
-is chosen where the labels hardly depend on which half of the tasks the skills were learnt from.
+constant here is M/(M-1), and T is the number of tasks that the pair shares. A delta chosen with the true labels would
+be no result; here it is chosen so that the labels depend least on the half of the tasks from which skills are
+estimated.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ from quorate.skills.identification import gather
 from quorate.voting.vote import vote_weights, weighted_majority
 
 DELTAS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2)  # chosen before any was tried
-NO_DELTA = "none"  # every pair counts
+NO_DELTA = "none"  # all pairs are used
 WEIGHTINGS = {"shared": "N_ij", "binary": "none, as printed for many classes"}
 SPLITS = 5  # into halves
 SEVEN = {
@@ -28,7 +29,7 @@ SEVEN = {
 
 
 def spec_of(weighting: str, delta: float | None) -> str:
-    """Write the method with a threshold as `compare` reads it.
+    """Return the method with a threshold as text for `compare`.
 
     >>> spec_of("binary", 0.05), spec_of("shared", None)
     ('rank-one:weighting=binary:threshold=0.05', 'rank-one')
@@ -46,7 +47,7 @@ def _weights(answers: Answers, delta: float | None) -> FloatArray:
 
 
 def stability(answers: Answers, delta: float | None, *, seed: int, splits: int = SPLITS) -> float:
-    """Return how alike the labels are when the skills come from one half of the tasks or from the other.
+    """Return the agreement of the labels with skills from one half of the tasks and from the other half.
 
     >>> from quorate.simulate import crowd
     >>> stability(crowd(400, 10, 5, skills=np.full(10, 0.9), seed=0).answers, None, seed=0, splits=2) > 0.9
@@ -62,13 +63,13 @@ def stability(answers: Answers, delta: float | None, *, seed: int, splits: int =
 
 
 def stable_delta(answers: Answers, *, seed: int) -> tuple[float | None, dict[float | None, float]]:
-    """Choose, among no threshold and the grid, what gives the most stable labels; the least strict of equals."""
+    """Return the threshold of the grid, or none, with the most stable labels; the least strict of equal ones."""
     found = {delta: stability(answers, delta, seed=seed) for delta in (None, *DELTAS)}
     return max(found, key=lambda delta: (found[delta], 1.0 if delta is None else -delta)), found
 
 
 def rules(*, sets: tuple[str, ...] = tuple(SEVEN), seed: int) -> Tabulation:
-    """Say what the rules that need no truth reach, beside the least error on the grid, which does."""
+    """Return the errors of rules without true labels, and the smallest error on the grid, which needs them."""
     rows = []
     for name in sets:
         data = load(name)
@@ -100,7 +101,7 @@ def rules(*, sets: tuple[str, ...] = tuple(SEVEN), seed: int) -> Tabulation:
 
 
 def delta_text(delta: float | None) -> str:
-    """Write a delta.
+    """Return a delta as text.
 
     >>> delta_text(None), delta_text(0.05)
     ('none', '0.05')

@@ -1,7 +1,7 @@
-"""The cost of an iteration against workers, tasks and maximum degree [Ma20, Table 6, timecomplexity].
+"""The time of an iteration by workers, tasks and maximum degree [Ma20, Table 6, timecomplexity].
 
-What is timed differs between machines and runs, so the seconds have files of their own; sizes, orders and the numbers
-of iterations do not differ.
+Seconds differ between machines and runs, so they are in separate files; sizes, orders and numbers of iterations do not
+differ.
 """
 
 import time
@@ -28,7 +28,7 @@ from quorate.voting.vote import vote_weights, weighted_majority
 class Settings:
     """How much to run."""
 
-    repeats: int  # the best of so many counts
+    repeats: int  # number of runs, of which the fastest counts
     tasks: tuple[int, ...]
     workers: tuple[int, ...]
     windows: tuple[int, ...]
@@ -48,7 +48,7 @@ SCANS = ("tasks", "workers", "maximum degree")
 
 @dataclass(frozen=True)
 class Point:
-    """A crowd of one size, and what the orders say of it."""
+    """A crowd of one size, and the orders of complexity for it."""
 
     scan: str
     answers: Answers
@@ -57,12 +57,12 @@ class Point:
 
     @property
     def value(self) -> int:
-        """Where the crowd stands on its scan."""
+        """The value of the quantity that the scan varies."""
         return {SCANS[0]: self.answers.n_tasks, SCANS[1]: self.answers.n_workers, SCANS[2]: self.max_degree}[self.scan]
 
     @property
     def orders(self) -> dict[str, int]:
-        """What the cost of an iteration is proportional to, by the paper's table and by our count."""
+        """Return the quantities to which the time of an iteration is proportional, by the paper and by our count."""
         w = self.answers.n_workers
         t = self.answers.n_tasks
         return {BY_TASKS: self.answers.n_answers, BY_PAIRS: self.max_degree * w, IWMV: t * w, M3V: w * w * t}
@@ -72,7 +72,7 @@ ORDERS = {BY_TASKS: "O(answers)", BY_PAIRS: "O(D_max W)", IWMV: "O(TW)", M3V: "O
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
-    """Time single iterations on crowds that grow in one way at a time, and count iterations until convergence."""
+    """Time single iterations on crowds of which one quantity grows at a time, and count iterations to convergence."""
     settings = QUICK if quick else FULL
     points = crowds(settings, seed)
     seconds: dict[tuple[int, str], float] = {}
@@ -115,7 +115,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
 
 
 def crowds(settings: Settings, seed: int) -> list[Point]:
-    """Draw the crowds: more tasks, more workers, or workers who meet ever more others, all else alike."""
+    """Simulate the crowds: more tasks, more workers, or workers with more peers, all else equal."""
     rng = np.random.default_rng([seed, 11])
     drawn: list[tuple[str, Answers]] = []
     for n in settings.tasks:
@@ -132,7 +132,7 @@ def crowds(settings: Settings, seed: int) -> list[Point]:
 
 
 def windowed(window: int, rng: np.random.Generator, n_tasks: int, n_workers: int = 400) -> Answers:
-    """Give each task to four workers out of ``window`` neighbours on a circle."""
+    """Assign each task to four of ``window`` neighbours on a circle of workers."""
     offset = draw_workers(n_tasks, window, 4, rng=rng)
     workers = (rng.integers(0, n_workers, n_tasks)[:, None] + offset) % n_workers
     skills = rng.uniform(0, 0.4, n_workers)
@@ -140,7 +140,7 @@ def windowed(window: int, rng: np.random.Generator, n_tasks: int, n_workers: int
 
 
 def best_seconds(work: Callable[[], object], repeats: int) -> float:
-    """Return the least CPU seconds of several runs; helper threads that wait for work are not counted."""
+    """Return the smallest CPU seconds of several runs, without idle helper threads."""
     taken = []
     for _ in range(repeats):
         started = time.thread_time()
@@ -151,11 +151,11 @@ def best_seconds(work: Callable[[], object], repeats: int) -> float:
 
 def _of_descent(answers: Answers, moments: Moments, repeats: int) -> float:
     problem = Problem(moments, *box(answers.per_worker, 2, 1.0), answers.per_worker.astype(np.float64))
-    # So short that no tolerance is met.
+    # Few iterations, so that no tolerance is reached.
     step = lipschitz_step(moments) / 100
     n = 20
     work = partial(projected_gradient, problem, step=step, tolerance=0.0, max_iterations=n)
-    return best_seconds(work, repeats) / (n + 1)  # the start is evaluated too
+    return best_seconds(work, repeats) / (n + 1)  # + 1: the start is also evaluated
 
 
 def _by_tasks(answers: Answers, repeats: int) -> float:
@@ -185,18 +185,18 @@ TIMERS: dict[str, Callable[[Answers, int], float]] = {BY_TASKS: _by_tasks, BY_PA
 
 
 def votes_needed(answers: Answers, most: int = 100) -> int:
-    """Count the votes of IWMV until its labels stand still; it notes where they do not."""
+    """Return the number of votes of IWMV until its labels do not change; IWMV has a note if they do not converge."""
     return next((n for n in range(2, most) if not aggregate(answers, "iwmv", max_iterations=n).notes), most)
 
 
 def count_iterations(point: Point) -> tuple[int, int, int, int]:
-    """Count iterations until the labels stand still, by one rule for all: tasks, PGD, gradient flow, IWMV."""
+    """Return the numbers of iterations until the labels do not change: tasks, PGD, gradient flow, IWMV."""
     steps = [labels_stand_still(point.answers, solver) for solver in ("gradient", "flow")]
     return point.answers.n_tasks, steps[0], steps[1], votes_needed(point.answers)
 
 
 def labels_stand_still(answers: Answers, solver: str) -> int:
-    """Return the first iteration from which on no label changes until the run ends."""
+    """Return the first iteration after which no label changes until the end of the run."""
     solution = aggregate(answers, "rank-one", solver=solver, record=True, intervals="none").solution
     assert solution is not None  # these crowds determine their skills
     path = solution.trajectory

@@ -1,4 +1,4 @@
-"""The error along the iterations of PGD, from several starts: whether early stopping explains what we miss.
+"""The error along the iterations of PGD from several starts: whether early stopping explains differences to the paper.
 
 Not in the paper, whose PGD figures on RTE1, Temp, Dogs and Web are not those of its objective run to convergence. The
 paths are those of the objective with all pairs, with the threshold, and as printed for many classes, unweighted.
@@ -47,7 +47,7 @@ Paths = dict[tuple[str, float, str], dict[int, float]]  # (set, start, variant) 
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
-    """Descend with a fixed step from several starts, and vote with the skills of many iterations; nothing is drawn."""
+    """Run PGD with a fixed step from several starts, and vote with the skills of many iterations; no random numbers."""
     settings = QUICK if quick else FULL
     paths: Paths = {}
     cells = [(name, start, v) for name in settings.sets for start in settings.starts for v in settings.variants]
@@ -68,7 +68,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
 
 
 def looks(iterations: int) -> list[int]:
-    """Choose the iterations to look at: all of the first 30, then ever fewer.
+    """Return the iterations to evaluate: the first 30, then with increasing distances.
 
     >>> looks(3)
     [0, 1, 2, 3]
@@ -107,7 +107,7 @@ def _paper(name: str) -> float:
 
 
 def _nearest(path: dict[int, float], paper: float) -> tuple[int, float]:
-    """Find the iteration whose error is nearest to the paper's, the first of equals; the start does not count."""
+    """Return the first iteration, without the start, whose error is nearest to that of the paper."""
     return min(((k, error) for k, error in path.items() if k > 0), key=lambda each: (abs(each[1] - paper), each[0]))
 
 
@@ -144,7 +144,7 @@ def _beside(paths: Paths) -> Tabulation:
 
 
 def _one_rule(paths: Paths, settings: Settings) -> Tabulation:
-    """Find the one start and iteration that come nearest to all the figures at once."""
+    """Return the start and iteration that are nearest to all figures together."""
     rows = []
     for start in settings.starts:
         own = {name: paths[name, start, ALL] for name in settings.sets}

@@ -1,4 +1,4 @@
-"""Three weightings of the pairs, where spammers or skilled workers do most of the work [Ma20, Table 3, weighting]."""
+"""Three weightings of the pairs, if spammers or skilled workers do most of the work [Ma20, Table 3, weighting]."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ W = 11
 WEIGHTINGS = {"binary": "[N_ij > 0]", "shared": "N_ij", "squared": "N_ij²"}
 SPAMMERS = "spammers"
 SKILLED = "skilled workers"
-# Who is given most tasks -> binary, N_ij, N_ij²: mean and deviation.
+# Workers with most tasks -> binary, N_ij, N_ij²: mean and deviation.
 PAPER = {
     SPAMMERS: ((0.33, 0.03), (0.33, 0.03), (0.55, 0.17)),
     SKILLED: ((0.17, 0.06), (0.09, 0.02), (0.09, 0.02)),
@@ -29,18 +29,18 @@ class Settings:
     """How much to run."""
 
     runs: int  # the paper's number
-    more_runs: int  # for the figures of the claims, which 10 runs blur
+    more_runs: int  # for the claims, for which 10 runs are too noisy
 
 
 FULL = Settings(10, 100)
 QUICK = Settings(10, 20)
-CHOSEN = (5, 10)  # answers per task; how much oftener the favoured workers are drawn
-ALSO = ((3, 10), (7, 10), (5, 5), (5, 20))  # to show what the two do
+CHOSEN = (5, 10)  # answers per task; ratio of the probabilities with which favoured and other workers are drawn
+ALSO = ((3, 10), (7, 10), (5, 5), (5, 20))  # to show the effect of both
 Results = dict[tuple[str, int, int, str], Spread]
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
-    """Draw crowds in which some workers do most of the work, and vote with each weighting."""
+    """Simulate crowds in which some workers do most of the work, and vote with each weighting."""
     settings = QUICK if quick else FULL
     cells = [(who, *assignment) for who in PAPER for assignment in (CHOSEN, *ALSO)]
     results: Results = {}

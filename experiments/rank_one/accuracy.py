@@ -1,4 +1,4 @@
-"""Error of skills and labels on sparse crowds, beside the paper's PGD run to convergence.
+"""Error of skills and labels on sparse crowds, compared with the paper's PGD run to convergence.
 
     python -m experiments.rank_one.accuracy [--seeds 20] [--classes 2,5] [--sizes 21,80] [--no-public] [--sweeps 200000]
 
@@ -43,7 +43,7 @@ from quorate.skills.objective import Problem
 METHODS = ("rank-one", "rank-one-centred", "quorate")
 PGD = "PGD"
 MAJORITY = "majority"
-# Most mean errors of rank-one-centred, skill and label, by the number of classes (issue and RANK_ONE recipe, Table 1).
+# Largest mean errors of rank-one-centred, skill and label, by number of classes (issue and RANK_ONE recipe, Table 1).
 CENTRED_TARGETS = {2: (0.165, 0.232), 5: (0.130, 0.358)}
 N_EXACT = 100
 EXACT_SHARED = 1_000  # tasks of each pair of an exact matrix

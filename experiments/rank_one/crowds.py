@@ -31,7 +31,7 @@ def regular(degree: int) -> Callable[[int, np.random.Generator], Edges]:
     """Return the family of random regular graphs: ends are matched until no pair is repeated."""
 
     def draw(n: int, rng: np.random.Generator) -> Edges:
-        odd_one = [] if n * degree % 2 == 0 else [0]  # one worker has one peer more where the ends do not pair up
+        odd_one = [] if n * degree % 2 == 0 else [0]  # one worker has one more peer if the number of ends is odd
         ends = np.concatenate([np.repeat(np.arange(n), degree), np.array(odd_one, dtype=np.int64)])
         while True:
             pairs = np.sort(rng.permutation(ends).reshape(-1, 2), axis=1)
@@ -145,7 +145,7 @@ FAMILIES: dict[str, Callable[[int, np.random.Generator], Edges]] = {
     "random": random_pairs,
     "complete": complete,
 }
-# For validation: no constant was chosen by looking at these.
+# For validation: no constant was chosen on these.
 OTHER_FAMILIES: dict[str, Callable[[int, np.random.Generator], Edges]] = {
     "caterpillar": caterpillar,
     "wheel, guesser hub": wheel,

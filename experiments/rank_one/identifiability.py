@@ -1,4 +1,4 @@
-"""Coverage of the intervals of `rank-one`, for workers called identified and weakly identified.
+"""Coverage of the intervals of `rank-one`, for identified and weakly identified workers.
 
     python -m experiments.rank_one.identifiability [--seeds 2] [--no-public]
 
@@ -102,7 +102,7 @@ def print_family(name: str, judged: Judged) -> None:
 
 
 def run_counterexample(n_seeds: int) -> float:
-    """Print the coverage of the three workers beside the guesser, and return the least over numbers of tasks."""
+    """Print the coverage of the three workers other than the guesser; return the smallest over numbers of tasks."""
     print("\nSkills (0, .9, .3, .7), every odd cycle through the first worker")
     print_row("tasks", ("coverage", "width", "called weak"), width=12)
     worst = 1.0

@@ -13,7 +13,7 @@ from scipy import sparse
 from experiments.rank_one.crowds import FloatArray, IntArray, SparseCrowd
 
 TOLERANCE = 1e-8
-LOOK_EVERY = 200  # sweeps between two tests of convergence
+LOOK_EVERY = 200  # number of sweeps between two tests of convergence
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def run(tables: Sequence[Table], max_sweeps: int) -> tuple[list[FloatArray], int
 def _sweeps(
     tables: Sequence[Table], starts: Sequence[FloatArray], max_sweeps: int
 ) -> tuple[list[FloatArray], list[float]]:
-    """Run all crowds side by side as one graph whose components they are; each has its own step."""
+    """Run all crowds together, as components of one graph; each crowd has its own step."""
     offsets = np.concatenate([[0], np.cumsum([table.n for table in tables])])
     i = np.concatenate([table.i + low for table, low in zip(tables, offsets, strict=False)])
     j = np.concatenate([table.j + low for table, low in zip(tables, offsets, strict=False)])
@@ -99,7 +99,7 @@ def _sweeps(
 
 
 def oriented(table: Table, x: FloatArray) -> FloatArray:
-    """Flip every component whose skills sum to less than zero, where its box has room for that."""
+    """Return the skills with the sign of components with a negative sum changed, if the box allows it."""
     links = sparse.coo_array((np.ones(len(table.i)), (table.i, table.j)), shape=(table.n, table.n))
     component = sparse.csgraph.connected_components(links, directed=False)[1]
     flipped = np.where((np.bincount(component, x) < 0)[component], -x, x)

@@ -1,1 +1,1 @@
-"""Figures of `quorate rank`: simulations, public data, peers."""
+"""Figures of `quorate rank`: simulations, public data, other libraries."""

@@ -1,10 +1,10 @@
-"""Print tau and coverage when pairs are chosen by earlier answers, beside pairs at random.
+"""Print tau and coverage for pairs chosen from earlier answers, and for random pairs.
 
     python -m experiments.ranking.adaptive [--repetitions 8] [--first-seed 80000]
 
 30 items, 10 judges; 60 comparisons at random, then batches of 30 that `next_pairs` chooses, up to 900. A share of each
-batch is chosen at random, as `Ranking.next` does by default. `best` is how far the item that is named first lies below
-the best one, in log-odds.
+batch is random, as in `Ranking.next` by default. `best` is the strength of the best item minus that of the item ranked
+first, in log-odds.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def run(aim: str, random_share: float, seed: int) -> tuple[float, float, float, float]:
-    """Return tau, coverage of strengths and of ranks, and how far the item named first lies below the best one."""
+    """Return tau, coverage of strengths and of ranks, and the strength lost by choosing the item ranked first."""
     rng = np.random.default_rng([seed, 33])
     strength = rng.standard_normal(N_ITEMS)
     skill = rng.normal(1.0, 0.3, N_JUDGES)

@@ -1,4 +1,4 @@
-"""Figures of a ranking against the truth that made the comparisons, or against rows held out."""
+"""Figures of a ranking compared with the true parameters of the simulation, or with held-out rows."""
 
 import time
 from collections.abc import Mapping
@@ -84,7 +84,7 @@ def score_quorate(simulation: Simulation, *, judge_skill: str = "on") -> Figures
 
 
 def _strength_of_known_judges(simulation: Simulation) -> FloatArray:
-    """Estimate the strengths with the true skills, side biases, ties and prior: the best that outcomes allow."""
+    """Estimate the strengths with the true skills, side biases, ties and prior: the optimum for these outcomes."""
     train = simulation.train
     n_judges = len(simulation.skill)
     cells = make_cells(train, connectivity(train).part, position=False)
@@ -121,7 +121,7 @@ def _binary_loss(eta: FloatArray, outcome: np.ndarray, weight: FloatArray) -> fl
 
 
 def three_way_loss(cells: ComparisonCells, fit: RankingFit) -> float:
-    """Mean log-loss of all rows, ties included."""
+    """Mean log-loss of all rows, including ties."""
     return mean_log_loss(cells, fit.parameters)
 
 
@@ -131,7 +131,7 @@ def score_peer(
     cpu: float,
     workers: Mapping[str, tuple[float, float]] | None = None,
 ) -> Figures:
-    """Compare a peer's scores, in log-odds, with the truth and the rows held out.
+    """Compare the scores of another library, in log-odds, with the true strengths and the held-out rows.
 
     Args:
         simulation: the truth and the rows.

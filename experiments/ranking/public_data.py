@@ -1,4 +1,4 @@
-"""Print the figures on public comparisons beside their targets: LLMFAO, WMT 2013, AlpacaEval, and clustered rows.
+"""Print the figures on public comparisons with their targets: LLMFAO, WMT 2013, AlpacaEval, and clustered rows.
 
     python -m experiments.ranking.public_data [--splits 10]
 

@@ -20,7 +20,7 @@ class Panel:
     reversed: float = 0.0
     log_tie: float = -np.inf
     side: float = 0.0
-    strong_side: int = 0  # 1: strong items stand on the left more often; -1: on the right
+    strong_side: int = 0  # 1: strong items are on the left more often; -1: on the right
     pareto: bool = False
     skill_deviation: float = 0.3
 
@@ -99,7 +99,7 @@ def coded(
     n_judges: int,
     task: IntArray | None = None,
 ) -> Comparisons:
-    """Make comparisons of codes, with names that are the codes."""
+    """Return comparisons of codes, with the codes as names."""
     items = [f"item {number}" for number in range(n_items)]
     judges = [f"judge {number}" for number in range(n_judges)]
     return canonical_comparisons(left, right, outcome, judge, items=items, judges=judges, task=task)

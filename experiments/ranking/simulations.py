@@ -1,9 +1,9 @@
-"""Print tau, log-loss, coverage and CPU of every simulated set beside the figures to hold.
+"""Print tau, log-loss, coverage and CPU of every simulated set with their targets.
 
     python -m experiments.ranking.simulations [--repetitions 16] [--first-seed 5000] [--only NAME] [--auto]
 
 Coverage is of the 95% intervals on the scale that `quorate rank` prints, log-odds as the skill-weighted judge sees
-them; beside it on the scale of the mean judge (strengths times the mean skill). Tolerance of the targets: 0.01 for 16
+them, and also on the scale of the mean judge (strengths times the mean skill). Tolerance of the targets: 0.01 for 16
 repetitions.
 
 `known` is tau of the strengths that are estimated with the true skills, side biases and ties: no method that explains
@@ -44,7 +44,7 @@ def main() -> None:
             score_quorate(simulate(panel, given.first_seed + number), judge_skill="auto" if given.auto else "on")
             for number in range(given.repetitions)
         ]
-        # A direction that is refused gives no interval.
+        # An undetermined direction has no interval.
         used = [each for each in figures if not each.refused]
         mean = mean_figures(used)
         means.append(mean.coverage)

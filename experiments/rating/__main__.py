@@ -1,4 +1,4 @@
-"""Print every figure beside its target."""
+"""Print every figure with its target."""
 
 import argparse
 import csv
@@ -24,12 +24,12 @@ from quorate.rating.methods import ScoreEstimate, additive
 from quorate.rating.metrics import NORMAL_95
 
 OTHERS = Path(__file__).with_name("others.py")
-FIRST_SEED = 74_000  # not used while the method was made
+FIRST_SEED = 74_000  # seeds from here were not used in the development of the method
 SKEWED_BOUNDS = (0, 100)
 
 
 def ends(estimate: ScoreEstimate) -> tuple[FloatArray, FloatArray] | None:
-    """Return the ends of the 95 % intervals; None where the method states none."""
+    """Return the ends of the 95 % intervals; None if the method has no intervals."""
     if estimate.low is not None and estimate.high is not None:
         return estimate.low, estimate.high
     if estimate.se is None:
@@ -38,7 +38,7 @@ def ends(estimate: ScoreEstimate) -> tuple[FloatArray, FloatArray] | None:
 
 
 def correlation(one: FloatArray, two: FloatArray) -> float:
-    """Return Pearson's correlation over tasks that have both."""
+    """Return Pearson's correlation over tasks with both scores."""
     both = np.isfinite(one) & np.isfinite(two)
     if np.std(one[both]) == 0 or np.std(two[both]) == 0:
         return 0.0
@@ -49,8 +49,8 @@ def simulations(n_crowds: int) -> list[Target]:
     """Correlation, RMSE and coverage on eight simulated kinds.
 
     Without known scores the level is the panel's, so coverage is that of the true scores plus the mean difference. Some
-    true scores of the bounded kinds lie outside the scale, where no answer can be; they count as its end, and the
-    coverage with the true scores as they are is printed beside.
+    true scores of the bounded kinds are outside the scale, where no answer is possible. They are replaced by the end of
+    the scale; the coverage with the original true scores is also printed.
     """
     print(f"\nSimulated, {n_crowds} crowds of each kind: correlation / RMSE / coverage of 95 %")
     targets = []
@@ -74,7 +74,7 @@ def simulations(n_crowds: int) -> list[Target]:
                 figures[name].append((correlation(estimate.score, truth), error, inside))
                 if name == "rate" and interval is not None:
                     targets_of_interval = [
-                        true + np.mean(estimate.score - true)  # the level removed
+                        true + np.mean(estimate.score - true)  # without the difference of levels
                         for true in (on_scale, truth)
                     ]
                     covered.append(
@@ -145,7 +145,7 @@ def _against(estimate: ScoreEstimate, reference: ScoreEstimate, unit: float) -> 
     score = estimate.score[:n]
     known = reference.score[:n]
     both = np.isfinite(score) & np.isfinite(known)
-    shift = np.mean(score[both] - known[both])  # the two halves have levels of their own
+    shift = np.mean(score[both] - known[both])  # the two halves have different levels
     error = float(np.sqrt(np.mean((score[both] - known[both] - shift) ** 2)) / unit)
     inside = np.nan
     if estimate.se is not None and reference.se is not None:
@@ -391,7 +391,7 @@ def speed() -> list[Target]:
 
 
 def beside_others() -> list[Target]:
-    """Run sureal and statsmodels on three small sets, where there is a Python that has them."""
+    """Run sureal and statsmodels on three small sets, if a Python with these packages is given."""
     python = os.environ.get("QUORATE_OTHERS")
     if python is None:
         print("\nsureal and statsmodels: skipped (QUORATE_OTHERS names no Python that has them)")

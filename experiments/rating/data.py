@@ -16,7 +16,7 @@ SETS = (
     *("asset_people_0", "asset_people_1", "asset_people_2", "asset_judges_0", "asset_judges_1", "asset_judges_2"),
     *("wordsim", "insteval"),
 )
-PANELS = SETS[:9]  # every rater scored every task, or nearly
+PANELS = SETS[:9]  # sets in which all raters scored almost all tasks
 JUDGES = ("asset_judges_0", "asset_judges_1", "asset_judges_2")
 
 
@@ -30,32 +30,32 @@ class Answers:
 
     @property
     def n_tasks(self) -> int:
-        """How many tasks."""
+        """Number of tasks."""
         return int(self.task.max()) + 1
 
     @property
     def n_raters(self) -> int:
-        """How many raters."""
+        """Number of raters."""
         return int(self.rater.max()) + 1
 
     def only(self, kept: Any) -> "Answers":
-        """Return some of the answers; codes stay."""
+        """Return some of the answers; codes are unchanged."""
         return Answers(self.task[kept], self.rater[kept], self.score[kept])
 
     def scores(self) -> Scores:
-        """Return them as the package reads them; tasks or raters without answers are absent."""
+        """Return the scores as the package reads them, without tasks and raters that have no answers."""
         return read_scores({"task": self.task, "worker": self.rater, "score": self.score})
 
 
 def folder() -> Path | None:
-    """Return the folder of public scores; None where there is none."""
+    """Return the folder of public scores; None if it does not exist."""
     place = os.environ.get("QUORATE_DATASETS")
     path = None if place is None else Path(place) / "scores"
     return path if path is not None and path.is_dir() else None
 
 
 def load(name: str) -> tuple[Answers, dict[int, float]]:
-    """Return a public set, and the known scores of its tasks where there are any."""
+    """Return a public set, and the known scores of its tasks if there are any."""
     place = folder()
     assert place is not None
     with (place / f"{name}.csv").open() as file:

@@ -20,7 +20,7 @@ def _weighted(answers: Answers, weight: FloatArray, score: FloatArray | None = N
 
 
 def _loss(answers: Answers, level: FloatArray) -> FloatArray:
-    """Sum of squared deviations of each rater, each in units of the task's spread."""
+    """Return for each rater the sum of squared deviations, each divided by the variance of the task."""
     n = np.maximum(np.bincount(answers.task, minlength=answers.n_tasks), 1)
     centre = np.bincount(answers.task, answers.score, answers.n_tasks) / n
     square = np.bincount(answers.task, (answers.score - centre[answers.task]) ** 2, answers.n_tasks) / n
@@ -69,7 +69,7 @@ def gtm(answers: Answers) -> FloatArray:
 
 
 def bt500(answers: Answers) -> FloatArray:
-    """Mean after the rejection of raters by ITU-R BT.500: often far from the task's mean, on both sides alike."""
+    """Mean after the rejection of raters by ITU-R BT.500: often far from the task's mean, equally on both sides."""
     n = np.maximum(np.bincount(answers.task, minlength=answers.n_tasks), 1)
     centre = np.bincount(answers.task, answers.score, answers.n_tasks) / n
     deviation = answers.score - centre[answers.task]
@@ -94,7 +94,7 @@ def _of_package(name: str) -> Callable[[Answers], ScoreEstimate]:
 
 
 def _complete(answers: Answers, estimate: ScoreEstimate) -> ScoreEstimate:
-    """Put estimates of the tasks that have answers among all tasks."""
+    """Return estimates for all tasks, from those of the tasks with answers."""
     rated = np.unique(answers.task)
 
     def placed(values: FloatArray | None) -> FloatArray | None:

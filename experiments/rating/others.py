@@ -1,4 +1,4 @@
-"""sureal and statsmodels on a file of scores, in an environment of their own: `python others.py FILE`.
+"""sureal and statsmodels on a file of scores, in a separate environment: `python others.py FILE`.
 
 Prints a JSON object: the scores of each tool by task, or why it could not run, and CPU seconds.
 """

@@ -1,4 +1,4 @@
-"""One page that shows every item: self-contained but for what was measured, readable on a phone and in the dark."""
+"""One page with all items: self-contained except for measured times, for small screens and dark mode."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from html import escape
 
 from experiments.runner.experiment import FAILS, HOLDS, Claim, Experiment, Tabulation, cell_text
 
-LONG = 16  # rows from which a table is folded
+LONG = 16  # number of rows from which a table is folded
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --paper: #ffffff; --faint: #5c5c5c; --line: #d8d8d8;
@@ -52,7 +52,7 @@ def section(experiment: Experiment, name: str, title: str, source: str, drawings
         drawn = own_ids(drawings[figure.name], figure.name)
         parts.append(_figure(drawn, figure.caption))
     if experiment.measured is not None:
-        # Seconds differ from run to run; a picture beside the page keeps the page itself the same.
+        # Seconds differ from run to run; they are in a separate picture, so that the page itself is the same.
         figure = experiment.measured.figure
         address = escape(f"{name}/{figure.name}.svg")
         shown = f'<img src="{address}" alt="{escape(figure.caption)} The file {address} belongs beside this page.">'
@@ -68,7 +68,7 @@ def section(experiment: Experiment, name: str, title: str, source: str, drawings
 
 
 def failure(name: str, title: str, source: str, reason: str) -> str:
-    """Say why an item is missing."""
+    """Return the part of the page that says why an item is missing."""
     return (
         f'<section id="{escape(name)}"><h2>{rich(title)}</h2><p class="where">{rich(source)}</p>'
         f'<p class="bad">not run: {escape(reason)}</p></section>\n'
@@ -76,7 +76,7 @@ def failure(name: str, title: str, source: str, reason: str) -> str:
 
 
 def index(sections: Sequence[tuple[str, str, str]], claims: Sequence[tuple[str, Claim]], settings: str) -> str:
-    """Put the page together.
+    """Return the page.
 
     Args:
         sections: name, title and HTML of each item, in the paper's order.
@@ -116,7 +116,7 @@ def table(sheet: Tabulation) -> str:
 
 
 def rich(text: str) -> str:
-    """Escape text; what stands between backticks is code.
+    """Return escaped text, with text between backticks as code.
 
     >>> rich("run `a < b`")
     'run <code>a &lt; b</code>'
@@ -125,7 +125,7 @@ def rich(text: str) -> str:
 
 
 def own_ids(svg: str, prefix: str) -> str:
-    """Renumber the ids of a drawing, with a prefix: several drawings share one page.
+    """Return a drawing with ids renumbered and prefixed, because several drawings are on one page.
 
     >>> own_ids('<clipPath id="clip7"/><g clip-path="url(#clip7)"/>', "a")
     '<clipPath id="a-0"/><g clip-path="url(#a-0)"/>'

@@ -1,4 +1,4 @@
-"""What an experiment hands back: its figures, the paper's beside them, charts, and what the reader must know."""
+"""The result of an experiment: its figures, those of the paper, charts, and notes for the reader."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ PARTLY = "holds in part"
 
 @dataclass(frozen=True)
 class Tabulation:
-    """A table of figures: what goes into a CSV file, or into Markdown."""
+    """A table of figures for a CSV file or for Markdown."""
 
     title: str
     columns: tuple[str, ...]
@@ -33,7 +33,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says, and what our runs say to it."""
+    """A claim of the paper, and the verdict of our runs."""
 
     text: str
     verdict: str  # HOLDS, FAILS or PARTLY
@@ -42,7 +42,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds: they differ between machines and runs, so they have files of their own."""
+    """Seconds: they differ between machines and runs, so they are in separate files."""
 
     table: Tabulation
     beside: Tabulation
@@ -54,7 +54,7 @@ class Experiment:
     """An experiment that was run."""
 
     table: Tabulation  # every figure, for the CSV
-    beside: tuple[Tabulation, ...]  # the paper's figures beside ours
+    beside: tuple[Tabulation, ...]  # the paper's figures and ours
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()  # what the paper left open, what we chose, and how much it matters
@@ -63,7 +63,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation over trials; those that failed are counted and left out."""
+    """Mean and standard deviation over trials; failed trials are counted and left out."""
 
     mean: float | None
     deviation: float | None
@@ -91,7 +91,7 @@ def spread(values: Sequence[float | None]) -> Spread:
 
 
 def difference(ours: float | None, paper: float | None) -> str:
-    """Write ours less the paper's, with its sign; a dash where either is missing.
+    """Return our figure minus that of the paper as text with a sign; a dash if one is missing.
 
     >>> difference(0.0725, 0.07), difference(0.1, None)
     ('+0.0025', '–')
@@ -100,7 +100,7 @@ def difference(ours: float | None, paper: float | None) -> str:
 
 
 def verdict(*parts: bool) -> str:
-    """Say whether a claim of several parts holds in all, in some or in none.
+    """Return whether a claim of several parts holds in all, some or none of them.
 
     >>> verdict(True, False)
     'holds in part'
@@ -109,7 +109,7 @@ def verdict(*parts: bool) -> str:
 
 
 def cell_text(cell: Any) -> str:
-    """Write a cell for a person.
+    """Return a cell as text for people.
 
     >>> cell_text(0.07254), cell_text(12000), cell_text(None), cell_text(1495.2)
     ('0.0725', '12,000', '–', '1,495')

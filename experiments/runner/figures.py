@@ -1,4 +1,4 @@
-"""Charts in one style: colours that colour-blind readers can tell apart, and a shape beside each."""
+"""Charts in one style: colours that colour-blind readers can distinguish, each with a shape."""
 
 from collections.abc import Sequence
 from math import cos, pi, sin
@@ -22,7 +22,7 @@ SHAPES = (
 PANEL = (260, 200)  # width and height of one panel, in pixels
 _EXPONENT = "round(log(datum.value) / LN10)"
 _DIGIT = "substring('⁰¹²³⁴⁵⁶⁷⁸⁹', {0}, {0} + 1)"
-# Plain numbers where they are short, powers of ten as one writes them elsewhere; nothing between those.
+# Short numbers are written in full, others as powers of ten; no labels between powers of ten.
 POWERS = (
     "datum.value >= 0.001 && datum.value < 100000 ? format(datum.value, '~g') : "
     f"abs(log(datum.value) / LN10 - {_EXPONENT}) > 1e-6 ? '' : "
@@ -45,7 +45,7 @@ def altair() -> Any:
 
 
 def axis(kind: str, field: str, title: str, *, log: bool = False, domain: Sequence[float] | None = None) -> Any:
-    """Make an axis, ``x`` or ``y``, of numbers; a linear one starts where the data do."""
+    """Return a numeric axis, ``x`` or ``y``; a linear axis starts at the smallest value of the data."""
     alt = altair()
     options: dict[str, Any] = {"type": "log", "nice": False} if log else {"zero": False}
     if domain is not None:
@@ -72,10 +72,10 @@ def lines(
     own_scales: str = "",
     bands: bool = False,
 ) -> dict[str, Any]:
-    """Draw one line a series, in one panel or several.
+    """Return a chart with one line per series, in one or several panels.
 
     Args:
-        rows: the data, one dictionary a point.
+        rows: the data, one dictionary per point.
         x: the horizontal axis, from `axis`.
         y: the vertical one.
         series: the field that names the line.
@@ -97,7 +97,7 @@ def lines(
         "x": x,
         "y": y,
         "color": alt.Color(series, type="nominal", scale=scale, title=None, sort=list(order)),
-        "strokeDash": alt.condition(is_dashed, alt.value([5, 3]), alt.value([1, 0])),  # a scale would mark the legend
+        "strokeDash": alt.condition(is_dashed, alt.value([5, 3]), alt.value([1, 0])),  # a scale would change the legend
     }
     chart = alt.Chart().mark_line(strokeWidth=1.8, strokeJoin="round").encode(**encoding)
     if bands:
@@ -146,7 +146,7 @@ def bars(
     panels: str | None = None,
     panel_order: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Draw groups of horizontal bars: one group a category, one bar a series; in one panel, or side by side."""
+    """Return a chart of horizontal bars: one group per category, one bar per series; in one or several panels."""
     alt = altair()
     scale = alt.Scale(domain=list(order), range=list(COLOURS[: len(order)]))
     chart = (
@@ -168,7 +168,7 @@ def bars(
 
 
 def graphs(drawn: dict[str, tuple[Any, Any]], n: int) -> dict[str, Any]:
-    """Draw small graphs side by side, their workers on a circle; one that is joined to all others in the middle."""
+    """Return a chart of small graphs with workers on a circle; a worker connected to all others is in the centre."""
     alt = altair()
     charts = []
     for name, (i, j) in drawn.items():
@@ -192,7 +192,7 @@ def graphs(drawn: dict[str, tuple[Any, Any]], n: int) -> dict[str, Any]:
 
 
 def finished(chart: Any, series: Sequence[str]) -> dict[str, Any]:
-    """Give a chart the house's fonts and a legend no wider than itself, and return its specification."""
+    """Return the specification of a chart with the common fonts and a legend of at most its width."""
     columns = max(1, min(5, 520 // (7 * max(map(len, series)) + 30)))
     styled = (
         chart.configure_view(stroke="#CCCCCC")

@@ -1,8 +1,8 @@
 """Write docs/reproduction.md from what `make reproduce` left: one table for each experiment of the paper.
 
 ``python -m experiments.runner.page [FOLDER] [--partly]``; the folder is ``reproduction`` by default. It refuses an
-incomplete folder and one that was run with few trials; ``--partly`` writes what is there and names what is not. Figures
-come from the folder; the sentences beside them are written by hand below. Read them again after every run.
+incomplete folder and one that was run with few trials; ``--partly`` writes the items that are there and names the
+missing ones. Figures are from the folder; the sentences are written by hand below. Check them after every run.
 """
 
 import csv
@@ -52,7 +52,7 @@ def read_csv(folder: Path, name: str) -> Rows:
 
 
 def table(columns: list[str], rows: list[list[str]]) -> str:
-    """Write a Markdown table."""
+    """Return a Markdown table."""
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
@@ -69,7 +69,7 @@ def markdown_table(folder: Path, name: str, title: str) -> str:
 
 
 def graph_types(folder: Path) -> str:
-    """Set PGD's deviations in the caption beside those of each reading and placement."""
+    """Return a table of PGD's deviations in the caption and of those of each reading and placement."""
     lines = markdown_table(folder, "graph-types", "PGD over").strip().splitlines()
     rows = [line.strip("| ").split(" | ") for line in lines[2:]]
     rows = [[row[0], row[1], *map(_rounded, row[3:])] for row in rows if row[2] == "PGD"]
@@ -87,7 +87,7 @@ def _rounded(cell: str) -> str:
 
 
 def benchmark_sets(folder: Path) -> str:
-    """Set the paper's errors beside ours, a column for each set."""
+    """Return a table of the errors of the paper and of ours, with a column per set."""
     found = {(row["set"], row["method"]): row["mean_error"] for row in read_csv(folder, "benchmark-sets")}
     methods = {
         "PGD": PGD,
@@ -112,7 +112,7 @@ def benchmark_sets(folder: Path) -> str:
 
 
 def sparsification(folder: Path) -> str:
-    """Show the mean errors where all answers vote."""
+    """Return a table of the mean errors if all answers vote."""
     found = {
         (row["set"], int(row["maximum_degree"]), row["method"]): float(row["mean_error"])
         for row in read_csv(folder, "sparsification")

@@ -1,4 +1,4 @@
-"""An experiment -> files: CSV, Markdown, SVG, PNG, and its part of the page."""
+"""Write the files of an experiment: CSV, Markdown, SVG, PNG, and its part of the page."""
 
 import csv
 import io
@@ -10,11 +10,11 @@ from experiments.runner.contents import section
 from experiments.runner.experiment import Experiment, Figure, Tabulation, cell_text
 from quorate.errors import QuorateError, UnwritableFileError
 
-PNG_SCALE = 2  # pixels for each of the chart's
+PNG_SCALE = 2  # pixels of the image per pixel of the chart
 
 
 def converter() -> Any:
-    """Import what turns charts into pictures.
+    """Return the module that converts charts to images.
 
     Raises:
         QuorateError: it is not installed.
@@ -27,7 +27,7 @@ def converter() -> Any:
 
 
 def write(experiment: Experiment, name: str, title: str, source: str, folder: Path) -> list[Path]:
-    """Write all files of an experiment into a folder of its own.
+    """Write all files of an experiment to its folder.
 
     Args:
         experiment: what was found.
@@ -67,19 +67,19 @@ def write(experiment: Experiment, name: str, title: str, source: str, folder: Pa
 
 
 def to_svg(figure: Figure) -> str:
-    """Draw a figure as SVG."""
+    """Return a figure as SVG."""
     drawn: str = converter().vegalite_to_svg(figure.spec)
     return drawn
 
 
 def to_png(figure: Figure) -> bytes:
-    """Draw a figure as PNG."""
+    """Return a figure as PNG."""
     drawn: bytes = converter().vegalite_to_png(figure.spec, scale=PNG_SCALE)
     return drawn
 
 
 def to_csv(sheet: Tabulation) -> str:
-    r"""Write a table as CSV; six digits are more than any figure here is worth.
+    r"""Return a table as CSV with six digits, more than the precision of any figure here.
 
     >>> to_csv(Tabulation("", ("graph", "error"), (("star", 1 / 3), ("ring", None))))
     'graph,error\nstar,0.333333\nring,\n'
@@ -93,7 +93,7 @@ def to_csv(sheet: Tabulation) -> str:
 
 
 def to_markdown(experiment: Experiment, title: str, source: str) -> str:
-    """Write what a reader wants to see: tables, claims and notes."""
+    """Return tables, claims and notes as Markdown."""
     parts = [f"# {title}\n", f"{source}.\n"]
     parts += [f"## {sheet.title}\n\n{_markdown_table(sheet)}" for sheet in experiment.beside]
     if experiment.claims:

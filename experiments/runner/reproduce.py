@@ -1,4 +1,4 @@
-"""Every table and figure of the paper, run again: one function that a command line calls."""
+"""Reproduce every table and figure of the paper; the command line calls `reproduce`."""
 
 import ast
 import hashlib
@@ -60,7 +60,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an item."""
+    """The outcome of an item."""
 
     name: str
     title: str
@@ -172,7 +172,7 @@ def reproduce(
         if each not in [*ITEMS, "all"]:
             raise unknown(each, [*ITEMS, "all"], "item")
     chosen = [name for name in ITEMS if "all" in items or name in items]
-    altair(), converter()  # before hours of work, not after
+    altair(), converter()  # raise import errors before hours of work
     folder = Path(folder)
     outcomes = []
     for name in tracked("items", chosen):
@@ -194,23 +194,23 @@ def _reproduce(name: str, folder: Path, quick: bool, seed: int) -> Outcome:
         experiment = item.run(quick=quick, seed=seed)
         seconds = time.process_time() - began
         if quick:
-            experiment = replace(experiment, claims=())  # a few trials decide nothing
+            experiment = replace(experiment, claims=())  # a few trials do not decide claims
     except UnwritableFileError:
         raise
     except QuorateError as error:
         return Outcome(name, item.title, FAILED, reason=str(error))
     files = write(experiment, name, item.title, item.section, place)
     claims = [asdict(claim) for claim in experiment.claims]
-    # What differs between runs has a file of its own.
+    # Measured times, which differ between runs, are in a separate file.
     (folder / f"{name}-measured.json").write_text(json.dumps({"seconds": round(seconds, 1)}) + "\n", encoding="utf-8")
-    # The stamp comes last: without it the item counts as not run.
+    # The stamp is written last: without it the item counts as not run.
     content = {"inputs": inputs, "files": [file.name for file in files], "claims": claims}
     (place / "stamp.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return Outcome(name, item.title, WRITTEN, tuple(files))
 
 
 def _clear(place: Path) -> None:
-    """Make the item's folder, and forget an earlier run."""
+    """Create the folder of the item, and remove the stamp of an earlier run."""
     try:
         place.mkdir(parents=True, exist_ok=True)
         (place / "stamp.json").unlink(missing_ok=True)
@@ -258,7 +258,7 @@ def _imports(source: str) -> frozenset[Path]:
 
 
 def read_stamp(place: Path) -> dict[str, Any] | None:
-    """Read what an earlier run left, or None if it is not complete."""
+    """Return the stamp of an earlier run; None if the run is not complete."""
     try:
         stamp: dict[str, Any] = json.loads((place / "stamp.json").read_text(encoding="utf-8"))
         is_complete = all((place / file).is_file() for file in stamp["files"]) and "inputs" in stamp
@@ -289,7 +289,7 @@ def _write_index(folder: Path, failures: dict[str, str]) -> None:
 
 
 def _settings(item: Item, inputs: dict[str, Any]) -> str:
-    """Say how an item was run, and whether the code has changed since."""
+    """Return a sentence on how an item was run, and whether the code has changed since."""
     length = "a quick look with few trials" if inputs["quick"] else "in full"
     older = "" if inputs["source"] == source_hash(item.module) else ", by an earlier state of the code"
     return f"Version {inputs['version']}, seed {inputs['seed']}, {length}{older}"

@@ -1,1 +1,1 @@
-"""Simulated crowds with planted faults."""
+"""Simulated crowds with known faults."""

@@ -1,4 +1,4 @@
-"""Faults that are planted in simulated crowds, to see whether they are found."""
+"""Faults that are added to simulated crowds, to test whether they are found."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from quorate.arrays import IntArray
 
 
 def relabelled(answers: Answers, label: IntArray) -> Answers:
-    """Give every answer another class.
+    """Return the answers with other labels.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
@@ -20,7 +20,7 @@ def relabelled(answers: Answers, label: IntArray) -> Answers:
 
 
 def copying(answers: Answers, pairs: IntArray, share: float, rng: np.random.Generator) -> Answers:
-    """Let the second of each pair give the answer of the first, on a share of the tasks that both answered.
+    """Return answers in which the second worker of each pair copies the first, on a share of their shared tasks.
 
     Args:
         answers: who answered what.

@@ -7,7 +7,7 @@ import pytest
 
 import quorate
 from quorate.advice.advice import Advice
-from quorate.advice.expected_error import ALL_DRAWS, FEWEST, MOST, error_after
+from quorate.advice.expected_error import MAX_DRAWS, MIN_DRAWS, TOTAL_DRAWS, error_after
 from quorate.advice.information_gain import tempered_accuracy
 from quorate.advice.stopping import share_of_next
 from quorate.arrays import FloatArray
@@ -18,7 +18,7 @@ def naive(advice: Advice, dependence: float) -> FloatArray:
     """Answer by answer, draw by draw, with a probability of every class: the same draws, so the same error."""
     rng, m = np.random.default_rng(0), advice.posterior.shape[1]
     tasks, place = np.unique(advice.task, return_inverse=True)
-    draws = min(max(ALL_DRAWS // len(tasks), FEWEST), MOST)
+    draws = min(max(TOTAL_DRAWS // len(tasks), MIN_DRAWS), MAX_DRAWS)
     u = rng.random((len(tasks), draws))
     true = np.array([[(x > advice.posterior[t].cumsum()).sum() for x in row] for t, row in zip(tasks, u, strict=True)])
     true = np.minimum(true, m - 1)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorate.advice.advise import advise, advise_result
-from quorate.advice.stopping import MAX_CURVES, STEPS, error_curves, need
+from quorate.advice.stopping import ANSWER_STEPS, MAX_CURVES, error_curves, need
 from quorate.methods.aggregate import aggregate
 from quorate.simulate import crowd
 from tests.advice.samples import posteriors
@@ -37,7 +37,7 @@ def test_the_curve_of_a_task_is_that_of_votes_from_a_tie(m: int, p: float) -> No
     """Against k votes that are drawn and counted here; 20,000 draws have a standard error below .004."""
     rng = np.random.default_rng(0)
     curve = error_curves(np.full((1, m), 1 / m), p, np.array([0]), 0.0)[0]
-    for step, k in enumerate(STEPS[:8].tolist()):
+    for step, k in enumerate(ANSWER_STEPS[:8].tolist()):
         right = rng.random((20_000, k)) < p
         votes = np.where(right, 0, rng.integers(1, m, right.shape))
         counts = np.array([(votes == c).sum(axis=1) for c in range(m)])

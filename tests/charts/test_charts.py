@@ -14,7 +14,7 @@ import quorate
 from quorate.charts import Plots, result_html
 from quorate.charts.graph import graph_chart, place
 from quorate.charts.result import (
-    DRAWN,
+    MAX_DRAWN_WORKERS,
     agreement_chart,
     agreement_rows,
     confidence_chart,
@@ -138,11 +138,11 @@ def test_the_best_come_first_and_those_not_determined_last() -> None:
 
 
 def test_of_a_large_crowd_an_even_sample_with_both_ends_is_drawn() -> None:
-    skills = np.linspace(0, 0.9, DRAWN + 100)
-    result = quorate.aggregate(quorate.simulate.crowd(3000, DRAWN + 100, 3, skills=skills, seed=0).answers)
+    skills = np.linspace(0, 0.9, MAX_DRAWN_WORKERS + 100)
+    result = quorate.aggregate(quorate.simulate.crowd(3000, MAX_DRAWN_WORKERS + 100, 3, skills=skills, seed=0).answers)
     ranks = [row["rank"] for row in skill_rows(result)]
-    assert len(ranks) == DRAWN
-    assert (ranks[0], ranks[-1]) == (1, DRAWN + 100)
+    assert len(ranks) == MAX_DRAWN_WORKERS
+    assert (ranks[0], ranks[-1]) == (1, MAX_DRAWN_WORKERS + 100)
     assert set(np.diff(ranks)) <= {1, 2}
 
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import quorate
-from quorate.diagnostics.check import NUMBERS, flag
+from quorate.diagnostics.check import NUMERIC_LIMITS, flag
 from tests.conftest import need
 
 ROOT = Path(__file__).parent.parent.parent
@@ -198,7 +198,7 @@ def test_every_input_is_used_and_explained() -> None:
         assert f"inputs.{name}" in text
         assert each["description"]
         assert f"`{name}`" in page
-    for name in NUMBERS:
+    for name in NUMERIC_LIMITS:
         assert flag(name) in page
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import quorate
 from quorate.answers import Answers
-from quorate.diagnostics.check import NEEDS, Limits, check, limits_of
+from quorate.diagnostics.check import NEEDED_COLUMN, Limits, check, limits_of
 from quorate.diagnostics.finding import KINDS
 from quorate.errors import OptionError, UnreadableFileError, WrongFormatError
 
@@ -46,11 +46,11 @@ def test_every_figure_is_the_one_that_the_other_commands_state(answers: Answers)
     assert figure["max-unsure"] == pytest.approx((confidence < 0.9).mean())
     assert figure["max-undetermined"] == 0
     diagnosis = quorate.diagnose(answers)
-    tested = [kind for kind in KINDS if kind not in NEEDS]
+    tested = [kind for kind in KINDS if kind not in NEEDED_COLUMN]
     assert {kind: figure[f"fail-on {kind}"] for kind in tested} == {
         kind: len(diagnosis.of_kind(kind)) for kind in tested
     }
-    assert set(found.not_tested) == set(NEEDS)
+    assert set(found.not_tested) == set(NEEDED_COLUMN)
 
 
 def test_a_figure_at_its_limit_holds(answers: Answers) -> None:
@@ -235,7 +235,7 @@ def test_the_least_certain_tasks_as_known_labels_hardly_lower_the_share_of_right
     assert abs(stated) < 0.06
 
 
-@pytest.mark.parametrize("kind", NEEDS)
+@pytest.mark.parametrize("kind", NEEDED_COLUMN)
 def test_a_kind_that_was_not_tested_is_undecided(answers: Answers, kind: str) -> None:
     found = check(answers, fail_on=[kind])
     assert found.decision == "undecided"

@@ -6,7 +6,7 @@ from experiments.simulation.planted_faults import relabelled
 
 from quorate.answers import Answers
 from quorate.diagnostics.class_dependence import (
-    SURE,
+    SIGNIFICANCE_LEVEL,
     RightByClass,
     _log_probability,
     _Model,
@@ -31,7 +31,7 @@ def test_crowds_of_one_coin_show_no_misfit() -> None:
         m, w, t = int(rng.choice([2, 4, 10])), int(rng.choice([10, 40])), int(rng.choice([100, 400]))
         prior = None if seed % 2 else rng.dirichlet(np.full(m, 2.0))
         found = held_out(crowd(t, w, 4, n_classes=m, skills=rng.uniform(0, 1, w), prior=prior, seed=rng).answers)
-        alarms += found is not None and found.p <= SURE
+        alarms += found is not None and found.p <= SIGNIFICANCE_LEVEL
     assert alarms <= at_most(0.01, 60)
 
 
@@ -43,7 +43,7 @@ def test_two_skilled_workers_among_guessers_show_no_misfit(n_classes: int) -> No
     alarms = 0
     for seed in range(20):
         found = held_out(crowd(200, 10, 10, n_classes=n_classes, skills=skills, seed=seed).answers)
-        alarms += found is not None and found.p <= SURE
+        alarms += found is not None and found.p <= SIGNIFICANCE_LEVEL
     assert alarms <= at_most(0.01, 20)
 
 
@@ -88,7 +88,7 @@ def test_too_few_tasks_or_too_many_cells_are_left_out(monkeypatch: Any) -> None:
     few = crowd(10, 5, 3).answers
     assert held_out(few) is None
     assert misfit_findings(None, few, by_class(few)) == []
-    monkeypatch.setattr("quorate.diagnostics.class_dependence.MOST_ENTRIES", 10)
+    monkeypatch.setattr("quorate.diagnostics.class_dependence.MAX_MATRIX_ENTRIES", 10)
     assert held_out(crowd(100, 5, 3).answers) is None
 
 

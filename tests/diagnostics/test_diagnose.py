@@ -10,7 +10,7 @@ from experiments.simulation.planted_faults import copying
 
 from quorate.arrays import FloatArray, Table
 from quorate.cli.app import main
-from quorate.diagnostics.diagnose import MOST_SHOWN, diagnose, diagnose_result
+from quorate.diagnostics.diagnose import MAX_SHOWN, diagnose, diagnose_result
 from quorate.diagnostics.finding import KINDS
 from quorate.io.write_table import write_table
 from quorate.methods.aggregate import aggregate
@@ -44,7 +44,7 @@ def test_findings_come_first_and_the_most_serious_of_them_before_the_others() ->
     lines = list(found.lines())
     assert lines[0].endswith(f"{len(found.problems)} problems, most serious first:")
     assert lines[1] == f"1. {found.findings[0].line}"
-    assert len(found.of_kind("adversary")) == 5 > MOST_SHOWN
+    assert len(found.of_kind("adversary")) == 5 > MAX_SHOWN
     assert "   and 2 more (--json lists all)" in lines
     assert not any("Every worker can be rated" in line for line in lines)  # two have too few answers
 

@@ -3,7 +3,7 @@ import pytest
 from experiments.simulation.planted_faults import relabelled
 from scipy.stats import t as student
 
-from quorate.diagnostics.drift import ROUNDS, _consensus, _own_order, _trends, drift_findings, drift_test
+from quorate.diagnostics.drift import MAX_TESTS, _consensus, _own_order, _trends, drift_findings, drift_test
 from quorate.errors import OptionError
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.simulate import crowd
@@ -120,8 +120,8 @@ def test_mates_who_drift_do_not_make_others_seem_to(monkeypatch: pytest.MonkeyPa
         return named
 
     once_more = falsely_named()
-    monkeypatch.setattr("quorate.diagnostics.drift.ROUNDS", 1)
-    assert ROUNDS > 1
+    monkeypatch.setattr("quorate.diagnostics.drift.MAX_TESTS", 1)
+    assert MAX_TESTS > 1
     assert once_more < falsely_named()
 
 

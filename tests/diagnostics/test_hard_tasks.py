@@ -9,11 +9,11 @@ from quorate.blocks import sampling
 from quorate.diagnostics import hard_tasks
 from quorate.diagnostics.diagnose import diagnose
 from quorate.diagnostics.hard_tasks import (
-    DRAWS,
-    PARTS,
+    N_DRAWS,
+    SKILL_FRACTIONS,
     TaskTest,
-    _drawn,
     _Model,
+    _simulated_p,
     task_findings,
     task_test,
 )
@@ -45,7 +45,7 @@ def test_the_p_value_is_that_of_all_outcomes_counted_one_by_one(m: int) -> None:
     outcomes = list(product(range(m), repeat=5))
     chance = {labels: naive_chance(labels, skills, m, 1.0) for labels in outcomes}
     ratio = {
-        labels: np.log(np.mean([naive_chance(labels, skills, m, part) for part in PARTS]) / chance[labels])
+        labels: np.log(np.mean([naive_chance(labels, skills, m, part) for part in SKILL_FRACTIONS]) / chance[labels])
         for labels in outcomes
     }
     assert sum(chance.values()) == pytest.approx(1.0)
@@ -55,7 +55,7 @@ def test_the_p_value_is_that_of_all_outcomes_counted_one_by_one(m: int) -> None:
         answers = one_task(labels, m)
         found = model.ratio(model.log_chances(answers.task, answers.worker, answers.label[None], 1))
         assert found[0] == pytest.approx(ratio[labels], abs=1e-6)
-        p, least_p = _drawn(model, answers, np.array([0]), found, DRAWS[-1], np.random.default_rng(0))
+        p, least_p = _simulated_p(model, answers, np.array([0]), found, N_DRAWS[-1], np.random.default_rng(0))
         assert least_p[0] < exact
         assert p[0] == pytest.approx(min(exact, np.exp(-ratio[labels])), rel=0.2)
 

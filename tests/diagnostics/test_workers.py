@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES
-from quorate.diagnostics.workers import MARGIN, is_unrated, skill_test, spammer_p, too_few_answers, worker_findings
+from quorate.diagnostics.workers import (
+    MAX_SPAMMER_SKILL,
+    is_unrated,
+    skill_test,
+    spammer_p,
+    too_few_answers,
+    worker_findings,
+)
 from quorate.methods.aggregate import aggregate
 from quorate.simulate import crowd
 from quorate.skills.identification import IDENTIFIED
@@ -19,11 +26,11 @@ def test_few_innocent_workers_are_named(method: str) -> None:
     adversaries = spammers = 0.0
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        skills = np.concatenate([np.zeros(8), np.full(8, MARGIN), rng.uniform(0.3, 0.9, 8)])
+        skills = np.concatenate([np.zeros(8), np.full(8, MAX_SPAMMER_SKILL), rng.uniform(0.3, 0.9, 8)])
         result = aggregate(crowd(800, 24, 8, skills=skills, seed=rng).answers, method)
         adversaries += bool(named(result, "adversary"))
         spam = named(result, "spammer")
-        spammers += len([k for k in spam if skills[k] >= MARGIN]) / max(len(spam), 1)
+        spammers += len([k for k in spam if skills[k] >= MAX_SPAMMER_SKILL]) / max(len(spam), 1)
     assert adversaries <= at_most(0.05, 30)
     assert spammers <= at_most(0.05, 30)
 
@@ -51,8 +58,8 @@ def test_who_is_named_has_an_interval_that_says_so() -> None:
         assert finding.strength <= MAX_FALSE_DISCOVERIES
         low, high = finding.evidence["low"], finding.evidence["high"]
         assert (low, high) == (result.intervals.low[finding.workers[0]], result.intervals.high[finding.workers[0]])
-        assert high < (0 if finding.kind == "adversary" else MARGIN)
-        assert finding.kind == "adversary" or low > -MARGIN
+        assert high < (0 if finding.kind == "adversary" else MAX_SPAMMER_SKILL)
+        assert finding.kind == "adversary" or low > -MAX_SPAMMER_SKILL
 
 
 def test_a_spammer_is_tested_from_both_sides() -> None:

@@ -14,7 +14,7 @@ def test_tables_that_are_not_kept_say_what_kept_ones_say(monkeypatch: pytest.Mon
     known = np.where(np.arange(60) < 7, crowd.truth, -1)
     kept = model_estimator(crowd.answers, known, 1.96)
     assert isinstance(kept.calibrated_by, list)
-    monkeypatch.setattr(means, "KEPT", 0)
+    monkeypatch.setattr(means, "MAX_STORED_ENTRIES", 0)
     again = model_estimator(crowd.answers, known, 1.96)
     assert not isinstance(again.calibrated_by, list)
     for _ in range(2):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.estimation.gold_sample_check import FALSE_ALARM, MIN_NORMAL, find_imbalance
+from quorate.estimation.gold_sample_check import MIN_NORMAL, SIGNIFICANCE_LEVEL, find_imbalance
 from quorate.result import Result
 
 
@@ -21,7 +21,7 @@ def test_random_samples_are_refused_as_often_as_stated(result: Result, n: int) -
     """Of 200 about 2; the bound is three standard errors above."""
     rng = np.random.default_rng(1)
     refused = sum(find_imbalance(np.sort(rng.permutation(300)[:n]), result) is not None for _ in range(200))
-    assert refused <= 200 * FALSE_ALARM + 3 * np.sqrt(200 * FALSE_ALARM)
+    assert refused <= 200 * SIGNIFICANCE_LEVEL + 3 * np.sqrt(200 * SIGNIFICANCE_LEVEL)
 
 
 def test_the_most_unlike_are_refused(result: Result) -> None:
@@ -29,7 +29,7 @@ def test_the_most_unlike_are_refused(result: Result) -> None:
     for order in (posterior[:, 0], posterior[:, 1], posterior.max(axis=1), -posterior.max(axis=1)):
         found = find_imbalance(np.sort(np.argsort(-order, kind="stable")[:60]), result)
         assert found is not None
-        assert found.p_value <= FALSE_ALARM
+        assert found.p_value <= SIGNIFICANCE_LEVEL
 
 
 def test_all_tasks_or_none_are_no_sample_to_refuse(result: Result) -> None:

@@ -9,7 +9,7 @@ import quorate
 from quorate.charts.graph import graph_chart
 from quorate.charts.rating import heat_chart
 from quorate.charts.result import agreement_chart, confidence_chart, skills_chart
-from quorate.charts.vega import LONGEST, Spec
+from quorate.charts.vega import MAX_NAME_LENGTH, Spec
 from quorate.reporting.svg import to_svg
 
 NAMES = (
@@ -53,4 +53,4 @@ def test_names_of_raters_fit_the_map_of_their_errors() -> None:
     assert chart is not None
     shown = chart["layer"][0]["encoding"]["x"]["scale"]["domain"]
     assert len(set(shown)) == len(names)
-    assert all(name.isprintable() and len(name) <= LONGEST + len(" (2)") for name in shown)
+    assert all(name.isprintable() and len(name) <= MAX_NAME_LENGTH + len(" (2)") for name in shown)

@@ -15,7 +15,7 @@ from quorate.diagnostics.finding import KIND_WORDS, Finding
 from quorate.errors import OptionError, QuorateError, UnwritableFileError, visible
 from quorate.reporting.report import Report, report
 from quorate.reporting.summary import arrange, headline, tiles
-from quorate.reporting.tables import MOST_ROWS, Badge, task_sheet, worker_sheet
+from quorate.reporting.tables import MAX_ROWS, Badge, task_sheet, worker_sheet
 from tests.reporting.crowd import HOSTILE, SCRIPT, hostile_crowd
 
 
@@ -86,17 +86,17 @@ def test_tasks_come_by_doubt_and_workers_by_need(made: Report) -> None:
 
 
 def test_a_large_crowd_makes_a_page_of_reasonable_size_whose_long_tables_are_cut(tmp_path: Path) -> None:
-    crowd = quorate.simulate.crowd(MOST_ROWS + 50, 2 * MOST_ROWS, 4, seed=0)
+    crowd = quorate.simulate.crowd(MAX_ROWS + 50, 2 * MAX_ROWS, 4, seed=0)
     made = report(crowd.answers, methods=[])
     written = made.write(tmp_path / "report.html", folder=tmp_path / "my tables")
     text = written[0].read_text()
     assert len(text) < 3_000_000  # every table and chart is cut, so this hardly grows with the crowd
-    assert text.count("<tr>") < 2 * MOST_ROWS + 250
-    assert f"The first {MOST_ROWS} of {2 * MOST_ROWS:,} rows" in text
-    assert f"The first {MOST_ROWS} of {MOST_ROWS + 50} rows" in text
+    assert text.count("<tr>") < 2 * MAX_ROWS + 250
+    assert f"The first {MAX_ROWS} of {2 * MAX_ROWS:,} rows" in text
+    assert f"The first {MAX_ROWS} of {MAX_ROWS + 50} rows" in text
     assert 'href="my%20tables/workers.csv"' in text
-    assert len(written[1].read_text().splitlines()) == 2 * MOST_ROWS + 1
-    assert len(written[2].read_text().splitlines()) == MOST_ROWS + 51
+    assert len(written[1].read_text().splitlines()) == 2 * MAX_ROWS + 1
+    assert len(written[2].read_text().splitlines()) == MAX_ROWS + 51
     assert "--tables FOLDER" not in text
 
 

@@ -1,17 +1,14 @@
-"""Skills that stay unbiased when the next answers were chosen by looking at the first: one-coin EM [Dawid79].
+"""Skills that are valid if the next answers were chosen from the first ones: one-coin EM [Dawid79].
 
-Who agrees with whom depends on which tasks were asked again, and those are the contested ones, so that estimates from
-agreement come out too low. The likelihood does not mind: given all answers so far, the choice of the next question
-has no further information about the skills.
+Adaptive collection asks more answers for tasks on which workers disagree, so skills estimated from agreement are too
+low. The likelihood is not biased: given all answers so far, the choice of the next task has no further information
+about the skills.
 
-One accuracy per worker, as advice needs it: by EM from accuracies, each component turned the right way round.
-
-EM from two starts: all workers better than guessing, or signed by their agreements; the likelier end is used.
-
-EM climbs from where it starts. A group that is mostly wrong, and tied to the rest by a few shared tasks, stays right in
-its own eyes if it was first taken to be: to turn it, EM would have to pass through guessing.
-
-What each worker's accuracy is best taken to be.
+`fit_one_coin_skills` fits one accuracy per worker by EM; with two classes, each component gets the sign with which its
+workers are mostly right. `fit_either_way` runs EM from two starts and returns the fit with the larger likelihood: all
+workers better than guessing, or the signs of rank-one. One start is not enough, because EM finds a local maximum: a
+group that is mostly wrong and shares few tasks with the rest stays mostly right if it starts there, because to change
+its sign EM would have to pass through guessing. `fit_worker_posterior` shrinks the accuracies toward the crowd's mean.
 """
 
 from collections.abc import Iterable
@@ -34,15 +31,15 @@ from quorate.models.one_coin import fit_one_coin_em, one_coin_log_likelihood
 from quorate.statistics import critical_value
 from quorate.voting.vote import accuracy, skill_of, tally, weight
 
-START = 0.5  # the skill that everyone is first taken to have
+START_SKILL = 0.5  # skill of all workers at the start of EM
 
 
 @dataclass(frozen=True)
 class OneCoinSkills:
-    """Where one-coin EM ended."""
+    """Result of one-coin EM."""
 
-    accuracy: FloatArray  # of each worker; 1/M or the mean for one without an answer to compare
-    mean: float  # the crowd's, over the workers who are determined, each counted by its answers
+    accuracy: FloatArray  # of each worker; 1/M or the mean for a worker without a shared task
+    mean: float  # over the workers whose skill is determined, weighted by their answers
     iterations: int
     converged: bool
 
@@ -57,19 +54,19 @@ def fit_one_coin_skills(
     max_iterations: int = 300,
     tolerance: float = 1e-5,
 ) -> OneCoinSkills:
-    """Fit one accuracy per worker by `quorate.models.one_coin`, the classes being alike frequent.
+    """Fit one accuracy per worker by `quorate.models.one_coin`, with equally frequent classes.
 
-    A task with one answer has the same likelihood whatever its worker's accuracy; it would only slow EM down, and is
-    left out.
+    Tasks with one answer are left out: their likelihood does not depend on the accuracy, and they would only slow EM
+    down.
 
     Args:
         answers: who answered what.
-        known: the known class of each task, -1 where unknown; None where no gold is given.
-        verdict: the components, each of which is oriented by itself.
-        strength: answers that the crowd's mean is worth, toward which each accuracy is shrunk.
-        start: accuracies to start from; by default everyone has skill 0.5.
-        max_iterations: steps at the most.
-        tolerance: for the mean change of accuracies, each worker counted by its answers.
+        known: the known class of each task, -1 where unknown; None without gold.
+        verdict: the components; the sign of each is chosen separately.
+        strength: prior strength in answers, with which each accuracy is shrunk toward the crowd's mean.
+        start: accuracies to start from; by default all workers have skill 0.5.
+        max_iterations: largest number of iterations.
+        tolerance: of the mean change of the accuracies, weighted by answers.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=2000, n_workers=8, per_task=4, seed=0)
@@ -80,7 +77,7 @@ def fit_one_coin_skills(
     m = answers.n_classes
     is_compared = (answers.per_task > 1) | _is_known(answers, known)
     compared = answers if is_compared.all() else answers.where(is_compared[answers.task])
-    start_accuracy = np.full(answers.n_workers, float(accuracy(np.array(START), m)))
+    start_accuracy = np.full(answers.n_workers, float(accuracy(np.array(START_SKILL), m)))
     determined = verdict.determined[: answers.n_workers]
     fit = fit_one_coin_em(
         blocks_of(compared, known),
@@ -88,7 +85,7 @@ def fit_one_coin_skills(
         strength=strength,
         among=determined,
         stop_by="accuracy",
-        max_iterations=max_iterations + 1,  # the first step only finds the posterior of the start
+        max_iterations=max_iterations + 1,  # the first iteration only computes the posterior of the start
         tolerance=tolerance,
     )
     p = fit.accuracy
@@ -101,7 +98,7 @@ def fit_one_coin_skills(
 
 
 def log_likelihood_of(answers: Answers, p: FloatArray, known: IntArray | None) -> float:
-    """Return the log-probability of all answers, and of the known labels, the classes being alike frequent.
+    """Return the log-probability of all answers and known labels, with equally frequent classes.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
@@ -112,17 +109,17 @@ def log_likelihood_of(answers: Answers, p: FloatArray, known: IntArray | None) -
 
 
 def _oriented(p: FloatArray, n: IntArray, verdict: Identifiability) -> FloatArray:
-    """Turn the components that came out worse than guessing: with two classes p and 1 - p fit alike."""
+    """Return 1 - p for components that are worse than guessing: with two classes, p and 1 - p fit equally well."""
     component = verdict.component[: len(p)]
     total = np.bincount(component, n * (2 * p - 1), verdict.n_components)
     anchored = np.zeros(verdict.n_components, dtype=bool)
     anchored[verdict.component[len(p) :]] = True  # gold is the last worker of the crowd that was judged
-    turned: FloatArray = np.where(((total < 0) & ~anchored)[component], 1 - p, p)
-    return turned
+    oriented: FloatArray = np.where(((total < 0) & ~anchored)[component], 1 - p, p)
+    return oriented
 
 
 def without_own(answers: Answers, p: FloatArray, known: IntArray | None) -> FloatArray:
-    """Return, for each answer, the probability of its class by everyone else's answers to the task.
+    """Return for each answer the probability of its class, given the answers of the other workers to the task.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
@@ -130,19 +127,19 @@ def without_own(answers: Answers, p: FloatArray, known: IntArray | None) -> Floa
     [0.6, 0.8, 0.5]
     """
     own_log_odds = weight(skill_of(p, answers.n_classes), answers.n_classes)[answers.worker]
-    all_log_odds = log_odds(answers, p, _gold_odds(answers, known))  # of gold they are infinite, and stay so
-    with np.errstate(over="ignore"):  # of gold the exponential is infinite, and the probability zero or one
+    all_log_odds = log_odds(answers, p, _gold_odds(answers, known))  # infinite if the label is known
+    with np.errstate(over="ignore"):  # then the exponential is 0 or infinite, and the probability 1 or 0
         probability: FloatArray = 1 / (1 + np.exp(own_log_odds - all_log_odds))
     return probability
 
 
 def log_odds(answers: Answers, p: FloatArray, certain: FloatArray | None = None) -> FloatArray:
-    """Return, for each answer, the log-odds of its class against all others.
+    """Return for each answer the log-odds of its class against all other classes, given all answers to the task.
 
     Args:
         answers: who answered what.
         p: accuracy of each worker.
-        certain: the odds where they are known, NaN where they are not.
+        certain: for each answer the log-odds if the label is known, else NaN.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
@@ -157,7 +154,7 @@ def log_odds(answers: Answers, p: FloatArray, certain: FloatArray | None = None)
         top = scores.argmax(axis=1)
         best = scores[rows, top]
         share = np.exp(scores - best[:, None])
-        # The sum of the others: by subtraction where that is exact, directly for the leader, which may be nearly all.
+        # The sum of the other classes: by subtraction, but directly for the leading class, for which it is not exact.
         rest = share.sum(axis=1, keepdims=True) - share
         share[rows, top] = 0.0
         rest[rows, top] = share.sum(axis=1)
@@ -172,7 +169,7 @@ def _is_known(answers: Answers, known: IntArray | None) -> BoolArray:
 
 
 def _gold_odds(answers: Answers, known: IntArray | None) -> FloatArray | None:
-    """Return, for each answer, ±infinity where the label is known, NaN where it is not."""
+    """Return the log-odds of each answer, ±infinity, if the label is known, else NaN."""
     if known is None:
         return None
     truth = known[answers.task]
@@ -181,7 +178,7 @@ def _gold_odds(answers: Answers, known: IntArray | None) -> FloatArray | None:
 
 
 def with_gold(answers: Answers, known: IntArray | None) -> Answers:
-    """Let the known labels answer as one more worker, the last; without any, return the answers as they are.
+    """Return the answers with the known labels as one more, last worker; unchanged if ``known`` is None.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
@@ -192,7 +189,7 @@ def with_gold(answers: Answers, known: IntArray | None) -> Answers:
 
 
 def judge(crowd: Answers, n_workers: int) -> Identifiability:
-    """Judge the graph of a crowd whose workers from ``n_workers`` on are known labels.
+    """Return the identifiability of a crowd whose workers from code ``n_workers`` on are known labels.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
@@ -203,7 +200,7 @@ def judge(crowd: Answers, n_workers: int) -> Identifiability:
 
 
 def check_classes(answers: Answers) -> None:
-    """Refuse answers of one class: nothing can be learnt from them.
+    """Raise an error if all answers are of one class: they determine no skill.
 
     Raises:
         OptionError: there are fewer than two classes.
@@ -218,18 +215,19 @@ def check_classes(answers: Answers) -> None:
         )
 
 
-MOST_ANSWERS = 200_000  # above, only the first start is tried: a thin joint is rare there, and the check costs as much
+# With more answers only the first start is used: loosely tied groups are rare there, and it saves half of the time.
+MAX_TWO_START_ANSWERS = 200_000
 
 
 def fit_either_way(
     answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
 ) -> OneCoinSkills:
-    """Fit one accuracy per worker by EM from both starts, and keep the likelier fit.
+    """Fit one accuracy per worker by EM from both starts, and return the fit with the larger likelihood.
 
     Args:
         answers: who answered what.
         crowd: the same, with the known labels as one more worker.
-        known: the known class of each task, -1 where unknown; None where no gold is given.
+        known: the known class of each task, -1 where unknown; None without gold.
         verdict: the components of that crowd.
         options: of `fit_one_coin_skills`.
 
@@ -240,7 +238,7 @@ def fit_either_way(
     True
     """
     first = fit_one_coin_skills(answers, known, verdict, **options)
-    if answers.n_answers > MOST_ANSWERS:
+    if answers.n_answers > MAX_TWO_START_ANSWERS:
         return first
     start = _signed_start(crowd, answers.n_workers, verdict)
     if np.all(start >= 1 / answers.n_classes):
@@ -251,16 +249,16 @@ def fit_either_way(
 
 
 def _signed_start(crowd: Answers, n_workers: int, verdict: Identifiability) -> FloatArray:
-    """Return accuracies of skill 0.5, or as far below guessing, as the workers' agreements sign them."""
+    """Return start accuracies: skill 0.5, or -0.5/(M-1) for workers with a negative rank-one skill."""
     m = crowd.n_classes
     skills = rank_one_result(crowd).skills
-    for gold in range(n_workers, crowd.n_workers):  # known labels are right, whatever the sign of the sum of skills
+    for gold in range(n_workers, crowd.n_workers):  # known labels are right: their component takes this sign
         if skills[gold] < 0:
             skills = np.where(verdict.component == verdict.component[gold], -skills, skills)
-    return accuracy(np.where(skills[:n_workers] < 0, -START / (m - 1), START), m)
+    return accuracy(np.where(skills[:n_workers] < 0, -START_SKILL / (m - 1), START_SKILL), m)
 
 
-HALVINGS = 30  # of an interval of length one: to 1e-9
+HALVINGS = 30  # bisection steps of an interval of length 1: the error is then 1e-9
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,11 +268,11 @@ class AdaptiveSkills(Shown):
     skills: FloatArray
     low: FloatArray
     high: FloatArray
-    level: float  # what share of such intervals holds the skill
+    level: float  # probability with which an interval contains the skill
     converged: bool
 
     def summary(self) -> str:
-        """State how many workers have a skill, and the median."""
+        """Return a sentence on the number of workers with a skill, and the median skill."""
         skills = self.skills[~np.isnan(self.skills)]
         if len(skills) == 0:
             return f"No skill of {count(len(self.skills), 'worker')} is determined"
@@ -290,8 +288,8 @@ class AdaptiveSkills(Shown):
 def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.95) -> AdaptiveSkills:
     """Estimate skills by one-coin EM, with intervals that are also valid after adaptive collection.
 
-    The interval of worker i is {p : 2 (l_max - l_i(p)) <= chi²}, l_i = sum ln(q p + (1 - q)(1 - p)/(M - 1)) over its
-    answers, q the probability of the answered class, given the answers of all others.
+    The interval of worker i is {p : 2 (l_max - l_i(p)) <= chi²}, where l_i = sum ln(q p + (1 - q)(1 - p)/(M - 1)) over
+    its answers, and q is the probability of the answered class given the answers of all others.
 
     Args:
         answers: who answered what, collected by advice or not.
@@ -324,13 +322,13 @@ def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.9
 def likelihood_intervals(
     answers: Answers, accuracy: FloatArray, known: IntArray | None, threshold: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Find both ends of each worker's interval of accuracy by bisection: the likelihood is concave in it.
+    """Return both ends of each worker's interval of accuracy, by bisection: the log-likelihood is concave.
 
     Args:
         answers: who answered what.
-        accuracy: of each worker, where the likelihood is largest.
-        known: the known class of each task, -1 where unknown; None where no gold is given.
-        threshold: of twice the fall of the log-likelihood.
+        accuracy: of each worker at the largest likelihood.
+        known: the known class of each task, -1 where unknown; None without gold.
+        threshold: largest value of twice the decrease of the log-likelihood.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(40, 1, 1, skills=np.array([0.6]), seed=0).answers
@@ -346,7 +344,7 @@ def likelihood_intervals(
     peers_posterior = without_own(answers, accuracy, known)
 
     def likelihood(p: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return each worker's log-likelihood and its slope."""
+        """Return each worker's log-likelihood and its derivative."""
         accuracy_of_answer = p[worker]
         inside = np.maximum(
             peers_posterior * accuracy_of_answer + (1 - peers_posterior) * (1 - accuracy_of_answer) / (m - 1), 1e-300
@@ -368,7 +366,7 @@ def likelihood_intervals(
     def end(edge: float) -> FloatArray:
         outside = np.full(n, edge)
         inner = best
-        reached = likelihood(outside)[0] >= least  # even the end of the scale is likely enough
+        reached = likelihood(outside)[0] >= least  # the interval extends to the end of the scale
         for _ in range(HALVINGS):
             middle = (outside + inner) / 2
             inside = likelihood(middle)[0] >= least
@@ -382,16 +380,16 @@ def likelihood_intervals(
 
 @dataclass(frozen=True)
 class WorkerPosterior:
-    """What each worker's accuracy is best taken to be: a Beta law of this mean, worth so many answers."""
+    """Posterior of each worker's accuracy: a Beta distribution with this mean and sum of parameters."""
 
-    accuracy: FloatArray  # of each worker
-    answers: FloatArray  # the parameters of the law add up to this
-    mean: float  # of the crowd: what a newcomer is taken for
-    strength: float  # in answers, how firmly
+    accuracy: FloatArray  # posterior mean of each worker
+    answers: FloatArray  # sum of the two parameters of each worker, in answers
+    mean: float  # of the crowd: the prior mean, and the mean of a new worker
+    strength: float  # sum of the two parameters of the prior, in answers
     fit: OneCoinSkills
 
     def with_newcomers(self, n: int) -> "WorkerPosterior":
-        """Add workers of whom nothing is known."""
+        """Return the posterior with n new workers, who have the prior."""
         accuracy = np.concatenate([self.accuracy, np.full(n, self.mean)])
         return replace(self, accuracy=accuracy, answers=np.concatenate([self.answers, np.full(n, self.strength)]))
 
@@ -399,17 +397,17 @@ class WorkerPosterior:
 def fit_worker_posterior(
     answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
 ) -> WorkerPosterior:
-    """Return the accuracy of each worker that a vote should use.
+    """Return the posterior of each worker's accuracy: the accuracies that a vote should use.
 
-    An accuracy found from few answers is often 0 or 1 by chance, and a posterior that believes it is far too sure. So
-    EM shrinks every worker toward the crowd's mean, as strongly as accuracies spread if skills are uniform on [0, 1].
-    An answer counts by its information: next to nothing where the label is as good as unknown without it. A worker who
-    is not determined has the mean.
+    An accuracy estimated from few answers is often 0 or 1 by chance, and makes the labels overconfident. So EM shrinks
+    every worker toward the crowd's mean, with the prior strength that follows if skills are uniform on [0, 1]. An
+    answer counts by its information, which is almost zero if the label is not known without this answer. A worker whose
+    skill is not determined has the mean.
 
     Args:
         answers: who answered what.
         crowd: the same, with the known labels as one more worker.
-        known: the known class of each task, -1 where unknown; None where no gold is given.
+        known: the known class of each task, -1 where unknown; None without gold.
         verdict: the components of that crowd.
         options: ``max_iterations`` and ``tolerance`` of `quorate.advice.adaptive_skills.fit_one_coin_skills`.
 
@@ -425,12 +423,12 @@ def fit_worker_posterior(
     n_workers = answers.n_workers
     middle = (1 + 1 / m) / 2
     variance = (1 - 1 / m) ** 2 / 12
-    strength = middle * (1 - middle) / variance - 1  # of the Beta law with this mean and variance: 8 for two classes
+    strength = middle * (1 - middle) / variance - 1  # of the Beta distribution with this mean and variance: 8 if m = 2
     one_coin_skills = fit_either_way(answers, crowd, known, verdict, strength=strength, **options)
     mean = min(max(one_coin_skills.mean, 1.01 / m), 0.999)
     n = answers.per_worker * np.where(verdict.determined[:n_workers], 1.0, 0.0)
     (squared_slopes,) = blocks_of(answers, known).sum(_squared_slopes, one_coin_skills.accuracy, mean)
-    # Fisher's information at the mean, in answers of which the truth is known.
+    # Fisher information at the mean, in units of answers with a known label.
     information = np.minimum(squared_slopes * mean * (1 - mean), n)
     observed_skill = np.clip(
         one_coin_skills.accuracy + strength / np.maximum(n, 1) * (one_coin_skills.accuracy - one_coin_skills.mean), 0, 1
@@ -440,7 +438,10 @@ def fit_worker_posterior(
 
 
 def _squared_slopes(blocks: Iterable[Block], p: FloatArray, mean: float) -> Sums:
-    """Sum, over each worker's answers, the squared slope of the log-probability of the answer at the mean accuracy."""
+    """Return for each worker the sum of squared derivatives of the log-probability of its answers by its accuracy.
+
+    The derivatives are taken at the mean accuracy.
+    """
     sums = np.zeros(len(p))
     for block in blocks:
         part = answers_in(block)

@@ -1,4 +1,4 @@
-"""Advice: who should answer what next, how many labels are wrong now, and how many more answers they need."""
+"""Advice: which worker should answer which task next, the share of wrong labels, and how many answers are needed."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from quorate.advice.prospect import Prospect
 
 INFORMATION = "most useful"
-MOST_NAMED = 8  # workers whose number of assignments the summary states
+MAX_NAMED = 8  # workers whose number of assignments the summary states
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,22 +29,22 @@ class Advice(Shown):
     """Assignments, the most useful first, and how many more answers the labels need."""
 
     answers: Answers
-    budget: float  # answers; an amount where answers have costs
+    budget: float  # number of answers; an amount if answers have costs
     worker_pool: AvailableWorkers
     task: IntArray  # codes, one for each assignment
     worker: IntArray  # codes in the worker pool
-    reasons: tuple[str, ...]  # of the repair; all others are for information
-    gain: FloatArray  # nats; NaN for repair
+    reasons: tuple[str, ...]  # of the first assignments, for repair; all others are for information
+    gain: FloatArray  # expected information of each assignment in nats; NaN for repair
     posterior: FloatArray  # tasks × classes
-    skills: FloatArray  # of the worker pool, as expected; that of a new worker is the mean of the others
+    skills: FloatArray  # expected skills of the worker pool; that of a new worker is the mean of the crowd
     need: Need
-    stops: bool  # a target was given, and is reached
+    stops: bool  # whether a target was given and is reached
     notes: tuple[str, ...]  # what a reader must know, the most important first
     is_stated: BoolArray | None = None  # tasks whose confidence the answers support; None for all
-    unsupported: str | None = None  # why they support none
-    result: Result | None = None  # what the advice rests on
-    has_new_workers: bool = False  # whether some of those listed have not answered yet
-    dependence: float = 0.0  # of answers to the same task, by which the plan was made
+    unsupported: str | None = None  # why the answers support no confidence
+    result: Result | None = None  # that the advice is based on
+    has_new_workers: bool = False  # whether some available workers have not answered yet
+    dependence: float = 0.0  # correlation of the errors of answers to a task that the plan assumes
     batch: int | None = None  # tasks per work package
 
     @property
@@ -77,16 +77,16 @@ class Advice(Shown):
 
     @cached_property
     def prospect(self) -> "Prospect | None":
-        """Whether more answers would help, whatever the budget; None if not computed."""
+        """Whether more answers would help, independent of the budget; None without a result."""
         if self.result is None:
             return None
-        from quorate.advice.prospect import prospect  # which plans by `advise_result`
+        from quorate.advice.prospect import prospect  # imported here: it imports `advise_result`
 
         return prospect(self.result)
 
     @property
     def is_recommended(self) -> bool:
-        """Whether these answers should be collected; if they hardly change labels, an expert is the better choice."""
+        """Whether these answers should be collected: not if they change few labels, then an expert is better."""
         if self.reasons or self.has_new_workers or self.stops or self.prospect is None:
             return True
         return self.prospect.helps
@@ -129,7 +129,10 @@ class Advice(Shown):
 
     @cached_property
     def batches(self) -> IntArray:
-        """The work package of each assignment: at most ``batch`` tasks of one worker, numbered by their first."""
+        """The number of the work package of each assignment: at most ``batch`` tasks for one worker.
+
+        Packages are numbered from 1, in the order of their first assignments.
+        """
         size = self.n_assignments if self.batch is None else self.batch
         turn = np.zeros(self.n_assignments, np.int64)
         for worker in np.unique(self.worker):
@@ -143,10 +146,10 @@ class Advice(Shown):
 
     @cached_property
     def tasks(self) -> Table:
-        """One row per task: task, confidence, enough (at the target), further (answers it will need, an estimate).
+        """One row per task: task, confidence, enough (at the target), further (estimated number of answers it needs).
 
-        `confidence` is that of the labels, null where none is stated; `further` is null where no number of answers
-        will do.
+        `confidence` is that of the labels, null where none is stated; `further` is null if no number of answers
+        reaches the target.
         """
         unstated = None if self.is_stated is None else ~self.is_stated
         columns = {
@@ -198,7 +201,7 @@ class Advice(Shown):
         return listed
 
     def summary(self, *, anyway: bool = False) -> str:
-        """Return a summary: what these answers change, who gives them, and when to stop.
+        """Return a summary: what these answers change, which workers give them, and when to stop.
 
         >>> import quorate
         >>> from quorate.advice.advise import advise
@@ -227,13 +230,13 @@ class Advice(Shown):
             n_tasks = len(np.unique(self.task))
             workers, n_answers = np.unique(self.worker, return_counts=True)
             order = np.lexsort([workers, -n_answers])
-            names = [str(self.worker_pool.names[int(workers[k])].as_py()) for k in order[:MOST_NAMED]]
-            is_number = any(name.isdigit() for name in names)  # which a colon would not tell from the count
+            names = [str(self.worker_pool.names[int(workers[k])].as_py()) for k in order[:MAX_NAMED]]
+            is_number = any(name.isdigit() for name in names)  # an id that is a number could be read as a count
             loads = [
                 f"{'worker ' if is_number else ''}{name}: {n_answers[k]}"
-                for name, k in zip(names, order[:MOST_NAMED], strict=True)
+                for name, k in zip(names, order[:MAX_NAMED], strict=True)
             ]
-            more = f" and {len(workers) - MOST_NAMED:,} more" if len(workers) > MOST_NAMED else ""
+            more = f" and {len(workers) - MAX_NAMED:,} more" if len(workers) > MAX_NAMED else ""
             lines.append(
                 f"{count(self.n_assignments, 'assignment')}: {count(n_tasks, 'task')}, {len(workers):,} of "
                 f"{n_available} ({visible(', '.join(loads))}{more})."
@@ -249,7 +252,7 @@ class Advice(Shown):
         return [*lines, *self._need_lines()]
 
     def _sample_lines(self) -> list[str]:
-        """Name the sample of a large crowd."""
+        """Return a line on the sample of a large crowd, or none."""
         if self.sample is None:
             return []
         examined = ", and ".join(self._examined_on_sample())
@@ -257,7 +260,7 @@ class Advice(Shown):
         return [f"{examined[0].upper()}{examined[1:]}{comma} was examined on {self.sample.text()}."]
 
     def _effect_lines(self, *, anyway: bool) -> list[str]:
-        """Describe what the answers change, and what helps more where they change little."""
+        """Return lines on what the answers change, and on what helps more if they change little."""
         if self.unsupported is not None:
             return [f"{self.unsupported}."]
         now = self.need.expected_error
@@ -281,7 +284,7 @@ class Advice(Shown):
         ]
 
     def _shared_mistakes(self) -> str:
-        """Explain by shared mistakes why answers do not suffice: as a fact only if the answers show them."""
+        """Return the end of a sentence: shared mistakes as the reason, stated as a fact only if the answers show it."""
         basis = None if self.result is None else self.result.confidence_basis
         if basis is None or self.dependence != basis.error_correlation:
             return ", because these workers share mistakes, as you declared"
@@ -290,7 +293,7 @@ class Advice(Shown):
         return f". If they share mistakes as workers of comparable crowds do, {basis.effective_votes_text()}"
 
     def _need_lines(self) -> list[str]:
-        """Describe how many answers the tasks that are not certain enough need."""
+        """Return lines on the number of answers that tasks below the target confidence need."""
         need = self.need
         n_enough = int(need.is_enough.sum())
         n_never = int(need.is_unreachable.sum())

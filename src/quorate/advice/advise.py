@@ -1,4 +1,7 @@
-"""advise(): which worker should answer which task next: repair first, then information; and when to stop."""
+"""advise(): which worker should answer which task next, and when to stop.
+
+Answers that make skills identifiable come first, then those with the most information about the labels.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -38,13 +41,14 @@ from quorate.result import Result, count, percent
 from quorate.voting.vote import accuracy as accuracy_of
 from quorate.voting.vote import skill_of
 
-LEAST_SHARE = 0.01  # of right answers, where EM starts: it cannot leave zero
-MOST_SHARE = 0.99  # nor one
-# Mean change of the accuracies at which EM stops in a large crowd: a hundredth of the standard error of an accuracy of
-# 0.75 from 2,000 answers.
+# Limits of the accuracies at which EM starts: it cannot leave 0 or 1.
+MIN_START_ACCURACY = 0.01
+MAX_START_ACCURACY = 0.99
+# Mean change of the accuracies below which EM stops in a large crowd: a hundredth of the standard error of an accuracy
+# of 0.75 from 2,000 answers.
 LARGE_CROWD_TOLERANCE = 1e-4
-LEAST_DOUBT = 1e-6  # of any label without gold: where all agree, one more answer still has some information
-USUAL_TARGET = 0.05  # share of wrong labels that the summary looks at if no target is given; conventional
+UNIFORM_WEIGHT = 1e-6  # weight of a uniform posterior in the mixture: one more answer always has some information
+USUAL_TARGET = 0.05  # share of wrong labels that the summary refers to if no target is given; conventional
 
 
 @check_arguments
@@ -66,15 +70,15 @@ def advise(
     """Decide which worker should answer which task next.
 
     First come the fewest answers after which every worker can be rated, then those that determine sign and scale, then
-    those with the most expected information about the labels. Nobody is asked twice about the same task. Workers who
-    guess, or who cannot be rated yet, are asked only for repair. The confidence of a label is that of
+    those with the most expected information about the labels. No worker gets the same task twice. Workers who guess, or
+    who cannot be rated yet, get only tasks that make workers comparable. The confidence of a label is that of
     `quorate.aggregate`.
 
     Args:
         source: a result, what `quorate.read` returned, or anything that it reads.
         budget: how many further answers there can be; with ``cost``, what they may cost in all.
-        available: who can be asked: a table with the column ``worker``, or a list of ids. New workers are assumed to
-            have the mean skill of the crowd. By default everyone who has answered.
+        available: the workers who can be asked: a table with the column ``worker``, or a list of ids. New workers are
+            assumed to have the mean skill of the crowd. By default all workers who have answered.
         per_worker: how many further tasks each may get; by default twice the mean (2 × budget / available workers), and
             more only if answers would remain unassigned.
         cost: the column of ``available`` with the cost of an answer. Answers are then chosen by gain per cost, and
@@ -90,7 +94,7 @@ def advise(
         reading: options of `quorate.read`.
 
     Raises:
-        OptionError: an option makes no sense, or nobody is left to ask.
+        OptionError: an option is out of range, or no worker can take another task.
         InputError: the answers, the workers or the known labels cannot be used.
 
     >>> import quorate
@@ -128,7 +132,7 @@ def advise(
 
 
 def default_result(answers: Answers, gold: Source = None) -> Result:
-    """Aggregate by the default method or, where its matrices do not fit into memory, by rank-one.
+    """Aggregate by the default method or, if its matrices do not fit into memory, by rank-one.
 
     >>> import quorate
     >>> default_result(quorate.simulate.crowd(50, 8, 2, seed=0).answers).method
@@ -153,25 +157,25 @@ def advise_result(
     dependence: float | None = None,
     worker_column: str = WORKER,
 ) -> Advice:
-    """Decide which worker should answer which task next, by an aggregation that was made before.
+    """Decide which worker should answer which task next, from an existing result.
 
-    The confidence of the labels is the result's; the information of an answer follows from one-coin EM.
+    The confidence of the labels is that of the result; the information of an answer follows from one-coin EM.
 
     Args:
-        result: of any method whose posterior is one; with the known labels that it was given.
-        budget: as in `advise`, and so are all the others.
-        available: who can be asked.
+        result: of a method with a posterior; its known labels are used.
+        budget: as in `advise`, like all other options.
+        available: the workers who can be asked.
         per_worker: how many further tasks each may get.
         cost: the column of ``available`` with the cost of an answer.
         batch: tasks per work package.
         target_error: stop at this expected error.
-        width: wanted of the interval of a bridging worker's skill.
-        dependence: how much of each further answer to a task repeats the others; by default as the result measured
-            it, and zero where it did not.
-        worker_column: the column of ``available`` with the ids, where there is no column ``worker``.
+        width: target width of the interval of a bridging worker's skill.
+        dependence: correlation of the errors of two answers to a task; by default that of the result, and zero if the
+            result has none.
+        worker_column: the column of ``available`` with the ids, if there is no column ``worker``.
 
     Raises:
-        OptionError: an option makes no sense, or nobody is left to ask.
+        OptionError: an option is out of range, or no worker can take another task.
         InputError: the workers cannot be used.
 
     >>> import quorate
@@ -211,47 +215,47 @@ def advise_result(
 
 @dataclass(frozen=True)
 class AdviceBasis:
-    """What advice about a result needs, whatever the budget and the options."""
+    """What advice about a result needs and what does not depend on the budget and the options."""
 
     verdict: Identifiability  # of the crowd, with the known labels as one more worker
     worker_posterior: WorkerPosterior
     is_not_asked: BoolArray  # workers who probably guess or cannot be rated yet
-    groups: Sequence[LooseGroup]  # that share no tasks with the rest, or few
+    groups: Sequence[LooseGroup]  # groups of workers that share no tasks, or few, with the rest
 
 
 def advice_basis(result: Result) -> AdviceBasis:
-    """Compute what advice needs, once for each result: `advise` and `prospect` plan by the same.
+    """Return the `AdviceBasis` of a result, computed once: `advise` and `prospect` share it.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
     >>> advice_basis(result) is advice_basis(result)
     True
     """
-    kept: dict[str, Any] = result.__dict__
-    if "_advice_basis" not in kept:
+    cache: dict[str, Any] = result.__dict__
+    if "_advice_basis" not in cache:
         answers = result.answers
         crowd = with_gold(answers, result.gold)
         verdict = judge(crowd, answers.n_workers)
-        kept["_advice_basis"] = AdviceBasis(
+        cache["_advice_basis"] = AdviceBasis(
             verdict,
             fit_worker_posterior(answers, crowd, result.gold, verdict, **_large_crowd_options(result)),
             _not_to_be_asked(result),
             groups_to_tie(answers, crowd, verdict),
         )
-    basis: AdviceBasis = kept["_advice_basis"]
+    basis: AdviceBasis = cache["_advice_basis"]
     return basis
 
 
 def _large_crowd_options(result: Result) -> dict[str, Any]:
-    """Return where one-coin EM starts and stops in a large crowd: at the result's accuracies, to save steps."""
+    """Return options of one-coin EM for a large crowd: start at the result's accuracies, and stop earlier."""
     if result.answers.n_answers <= MAX_TESTED_ANSWERS:
         return {}
     right = np.nan_to_num(accuracy_of(result.skills, result.answers.n_classes), nan=typical_accuracy(result))
-    return {"start": np.clip(right, LEAST_SHARE, MOST_SHARE), "tolerance": LARGE_CROWD_TOLERANCE}
+    return {"start": np.clip(right, MIN_START_ACCURACY, MAX_START_ACCURACY), "tolerance": LARGE_CROWD_TOLERANCE}
 
 
 def _not_to_be_asked(result: Result) -> BoolArray:
-    """Mark workers who probably guess or cannot be rated yet, unless that leaves fewer than two to ask."""
+    """Return which workers probably guess or cannot be rated yet; none if fewer than two other workers are left."""
     if result.inference is None:
         return np.zeros(result.answers.n_workers, dtype=bool)
     intervals = result.intervals
@@ -275,7 +279,7 @@ def advise_from(
     dependence: float = 0.0,
     groups: Sequence[LooseGroup] | None = None,
 ) -> Advice:
-    """Advise from skills that were fitted before; `advise_result` is this after the fit.
+    """Advise from fitted skills; `advise_result` calls this after the fit.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
@@ -288,7 +292,7 @@ def advise_from(
     known = result.gold
     posterior = result.vote.posterior
     is_stated = result.vote.is_stated
-    if is_stated is not None:  # of the other tasks nothing is known, whatever the posterior
+    if is_stated is not None:  # the posterior of the other tasks is not supported by the answers
         posterior = np.where(is_stated[:, None], posterior, 1 / answers.n_classes)
     n = answers.n_workers
     determined = verdict.determined[:n] & (answers.per_worker > 0)
@@ -296,38 +300,38 @@ def advise_from(
     accuracy = all_workers.accuracy
     weak = result.skill_estimates.weak
     most = worker_pool.most_answers(budget)
-    mended = repair_component(
+    repaired = repair_component(
         answers, with_gold(answers, known), verdict, worker_pool, accuracy, posterior, most, width, weak, groups
     )
     if worker_pool.priced:
-        mended = mended.only(affordable(worker_pool.cost[mended.worker], budget))
+        repaired = repaired.only(affordable(worker_pool.cost[repaired.worker], budget))
     target = USUAL_TARGET if target_error is None else target_error
     typical = _typical_accuracy(accuracy, _likely_shares(accuracy, worker_pool, most), answers.n_classes)
     needs = need(posterior, typical, target, answered=answers.per_task, dependence=dependence)
     open_tasks = np.ones(answers.n_tasks, dtype=bool) if known is None else known < 0
-    money_left = budget - float(worker_pool.cost[mended.worker].sum())
+    money_left = budget - float(worker_pool.cost[repaired.worker].sum())
     limit = worker_pool.most_answers(money_left)
     if target_error is not None:
         open_tasks &= ~needs.is_enough
         limit = int(min(limit, np.ceil(needs.for_all / np.average(worker_pool.gives, weights=worker_pool.available))))
-    n_answers_per_task = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
+    n_answers_per_task = answers.per_task + np.bincount(repaired.task, minlength=answers.n_tasks)
     tasks, workers = seen_tasks(answers)
-    done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
-    doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
+    done = np.concatenate([tasks, repaired.task]), np.concatenate([workers, repaired.worker])
+    doubted = (1 - UNIFORM_WEIGHT) * posterior + UNIFORM_WEIGHT / answers.n_classes
 
     def plan_of(n_answers: int) -> AssignmentPlan:
         return plan_with_room(
-            worker_pool.after(mended.worker),
+            worker_pool.after(repaired.worker),
             n_answers,
             lambda pool: plan(done, doubted, accuracy, pool, n_answers, open_tasks, n_answers_per_task, dependence),
         )
 
     chosen = plan_within(plan_of, limit, worker_pool.cost, money_left) if worker_pool.priced else plan_of(limit)
-    if limit and len(chosen) == 0 and len(mended.task) == 0:
+    if limit and len(chosen) == 0 and len(repaired.task) == 0:
         _refuse_if_nobody_is_left(done, worker_pool, open_tasks)
     stops = target_error is not None and needs.reached
     notes = [
-        *_repair_notes(int((~determined).sum()), n, mended),
+        *_repair_notes(int((~determined).sum()), n, repaired),
         *_budget_notes(worker_pool, most, limit, len(chosen), needs, target_error, stops),
         *(
             []
@@ -342,10 +346,10 @@ def advise_from(
         answers,
         budget,
         worker_pool,
-        np.concatenate([mended.task, chosen.task]),
-        np.concatenate([mended.worker, chosen.worker]),
-        mended.reason,
-        np.concatenate([np.full(len(mended.task), np.nan), chosen.gain]),
+        np.concatenate([repaired.task, chosen.task]),
+        np.concatenate([repaired.worker, chosen.worker]),
+        repaired.reason,
+        np.concatenate([np.full(len(repaired.task), np.nan), chosen.gain]),
         posterior,
         skill_of(accuracy, answers.n_classes),
         needs,
@@ -362,7 +366,7 @@ def advise_from(
 def plan_with_room(
     pool: AvailableWorkers, limit: int, plan_of: Callable[[AvailableWorkers], AssignmentPlan]
 ) -> AssignmentPlan:
-    """Plan with the default room, and with twice the room as long as answers stay unassigned and more can be."""
+    """Plan with the default room; double the room as long as answers stay unassigned and it limits some worker."""
     chosen = plan_of(pool)
     while pool.may_grow and len(chosen) < limit and (pool.room < limit)[pool.room > 0].any():
         pool = pool.with_twice_the_room()
@@ -371,38 +375,38 @@ def plan_with_room(
 
 
 def plan_within(plan_of: Callable[[int], AssignmentPlan], limit: int, cost: FloatArray, money: float) -> AssignmentPlan:
-    """Plan as many answers as an amount pays for: the plan of most gain among those for fewer and fewer answers.
+    """Return the affordable plan with the largest total gain, among plans for a decreasing number of answers.
 
     Args:
-        plan_of: plans a number of answers, those of most gain per cost first.
-        limit: answers that the amount would pay for if all were of the cheapest worker.
+        plan_of: returns a plan for a number of answers, those with most gain per cost first.
+        limit: number of answers that the amount pays for if all are of the cheapest worker.
         cost: of one answer of each worker.
-        money: what all may cost.
+        money: largest total cost.
     """
     best: AssignmentPlan | None = None
     while limit > 0:
-        wider = plan_of(limit)
-        kept = affordable(cost[wider.worker], money)
-        paid = AssignmentPlan(wider.task[kept], wider.worker[kept], wider.gain[kept])
+        unlimited = plan_of(limit)
+        is_paid = affordable(cost[unlimited.worker], money)
+        paid = AssignmentPlan(unlimited.task[is_paid], unlimited.worker[is_paid], unlimited.gain[is_paid])
         if best is None or paid.gain.sum() > best.gain.sum():
             best = paid
-        if len(paid) >= len(wider):
+        if len(paid) >= len(unlimited):
             break
         limit = len(paid)
     return plan_of(0) if best is None else best
 
 
 def affordable(costs: FloatArray, money: float) -> IntArray:
-    """Return the items to buy, in their order: each one that the rest of the amount still pays for.
+    """Return the indices of the items to buy: in their order, each item that the remaining amount pays for.
 
     >>> affordable(np.array([2.0, 5.0, 1.0]), 4.0).tolist()
     [0, 2]
     """
     bought = []
     left = money * (1 + ROUNDING)
-    for place, cost in enumerate(costs.tolist()):
+    for index, cost in enumerate(costs.tolist()):
         if cost <= left:
-            bought.append(place)
+            bought.append(index)
             left -= cost
     return np.array(bought, np.int64)
 
@@ -423,7 +427,7 @@ def _check(
 
 
 def _likely_shares(accuracy: FloatArray, worker_pool: AvailableWorkers, budget: int) -> FloatArray:
-    """Return how many answers each worker would give if the best take all that they have room for."""
+    """Return the number of answers of each worker if the most accurate workers take all that they have room for."""
     free = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
     order = free[np.argsort(-accuracy[free], kind="stable")]
     before = starts_of(worker_pool.room[order])[:-1]
@@ -433,7 +437,7 @@ def _likely_shares(accuracy: FloatArray, worker_pool: AvailableWorkers, budget: 
 
 
 def _typical_accuracy(accuracy: FloatArray, share: FloatArray, n_classes: int) -> float:
-    """Return the mean accuracy of those who will answer; of everyone where nobody will."""
+    """Return the mean accuracy, weighted by the expected number of answers; unweighted if there are none."""
     weights = share if share.sum() > 0 else np.ones(len(share))
     return float(np.clip(np.average(accuracy, weights=weights), 1.01 / n_classes, 1 - 1e-6))
 
@@ -441,7 +445,7 @@ def _typical_accuracy(accuracy: FloatArray, share: FloatArray, n_classes: int) -
 def _refuse_if_nobody_is_left(
     done: tuple[IntArray, IntArray], worker_pool: AvailableWorkers, open_tasks: BoolArray
 ) -> None:
-    """Refuse where a plan is empty because nobody can be asked, not because all labels are certain.
+    """Raise an error if a plan is empty because no worker can be asked, not because all labels are certain.
 
     Raises:
         OptionError: no available worker can take any open task.
@@ -461,8 +465,8 @@ def _refuse_if_nobody_is_left(
         )
 
 
-def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) -> list[str]:
-    """Name the workers who cannot be rated, and how far the advice repairs it."""
+def _repair_notes(n_undetermined: int, n_workers: int, repaired: ComponentRepair) -> list[str]:
+    """Return notes on the workers who cannot be rated, and on the answers that make them comparable."""
     notes = []
     if n_undetermined:
         verb = "has" if n_undetermined == 1 else "have"
@@ -470,28 +474,28 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
             f"{n_undetermined:,} of {n_workers:,} workers {verb} too few shared tasks for a rating; the plan treats "
             "them as average."
         )
-    if not mended.possible:
+    if not repaired.possible:
         notes.append(
             "More answers from the available workers cannot make them comparable. Add a third worker (--available), or "
             "known labels (--gold)."
         )
-    n_sign = len(mended.task) - mended.n_repair
-    if mended.n_repair:
-        makes = "makes" if mended.n_repair == 1 else "make"
-        notes.append(f"{count(mended.n_repair, 'answer')} {makes} everyone comparable.")
+    n_sign = len(repaired.task) - repaired.n_repair
+    if repaired.n_repair:
+        makes = "makes" if repaired.n_repair == 1 else "make"
+        notes.append(f"{count(repaired.n_repair, 'answer')} {makes} everyone comparable.")
     if n_sign:
         makes = "makes" if n_sign == 1 else "make"
         notes.append(f"{count(n_sign, 'answer')} on shared tasks {makes} groups with few shared tasks comparable.")
-    if mended.n_left_out:
-        verb = "is" if mended.n_left_out == 1 else "are"
-        notes.append(f"At least {count(mended.n_left_out, 'more answer')} {verb} needed for reliable comparisons.")
+    if repaired.n_left_out:
+        verb = "is" if repaired.n_left_out == 1 else "are"
+        notes.append(f"At least {count(repaired.n_left_out, 'more answer')} {verb} needed for reliable comparisons.")
     return notes
 
 
 def _budget_notes(
     pool: AvailableWorkers, budget: int, limit: int, n_chosen: int, needs: Need, target_error: float | None, stops: bool
 ) -> list[str]:
-    """Explain why fewer answers are advised than the budget allows."""
+    """Return notes on why fewer answers are advised than the budget allows."""
     if stops:
         return [
             f"You can stop: about {percent(needs.expected_error)} of the labels are probably wrong, below your target "

@@ -1,4 +1,4 @@
-"""Who can be asked, how often, and at what cost."""
+"""Workers who can get further tasks: how many, at what cost, and how probably they answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from quorate.io.read_table import Source, read_table
 from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 
 WORKER = "worker"  # the column of ids in a table of workers
-ROUNDING = 1e-12  # of sums of costs, relative
+ROUNDING = 1e-12  # relative rounding error that is allowed in sums of costs
 
 
 @dataclass(frozen=True)
@@ -25,27 +25,27 @@ class AvailableWorkers:
     names: pa.Array
     available: BoolArray
     load: IntArray  # answers so far
-    room: IntArray  # how many further tasks each may be asked
-    cost: FloatArray  # of one answer; one by default
+    room: IntArray  # largest number of further tasks
+    cost: FloatArray  # of one answer; 1 by default
     priced: bool  # whether costs were given
-    gives: FloatArray  # probability that each answers when asked, and does not abstain
+    gives: FloatArray  # probability that the worker answers and does not abstain
     may_grow: bool = False  # whether the room is a default, which may be exceeded
-    for_repair_only: BoolArray | None = None  # workers who get no other assignments
+    for_repair_only: BoolArray | None = None  # workers who get assignments only for repair
 
     @property
     def size(self) -> int:
-        """Number of workers, with those who have not answered yet."""
+        """Number of workers, including those who have not answered yet."""
         return len(self.names)
 
     def most_answers(self, budget: float) -> int:
-        """Return how many answers a budget pays for at the most; without costs, the budget itself."""
+        """Return the largest number of answers that a budget pays for; without costs, the budget itself."""
         can_be_asked = self.available & (self.room > 0)
         if not self.priced or not can_be_asked.any():
             return int(budget)
         return int(budget * (1 + ROUNDING) / self.cost[can_be_asked].min())
 
     def without_room(self, is_excluded: BoolArray) -> "AvailableWorkers":
-        """Let some workers be asked for nothing but repair, unless nobody else can be asked."""
+        """Return the pool in which these workers are asked only for repair; unchanged if no other can be asked."""
         excluded = np.zeros(self.size, dtype=bool)
         excluded[: len(is_excluded)] = is_excluded
         if not (self.available & ~excluded & (self.room > 0)).any():
@@ -57,7 +57,7 @@ class AvailableWorkers:
         return replace(self, room=2 * self.room)
 
     def after(self, workers: IntArray) -> "AvailableWorkers":
-        """Return the pool for information, after these workers were asked once for each time they are listed."""
+        """Return the pool for assignments other than repair, after the repair assignments of these workers."""
         asked = np.bincount(workers, minlength=self.size)
         room = np.maximum(self.room - asked, 0)
         if self.for_repair_only is not None:
@@ -74,18 +74,18 @@ def gather_available_workers(
     cost: str | None = None,
     worker_column: str = WORKER,
 ) -> AvailableWorkers:
-    """Find out who can be asked.
+    """Return the workers who can be asked.
 
     Args:
         answers: who answered what.
-        budget: how many answers will be asked for; with costs, what they may cost in all.
-        workers: a table with the column ``worker``, or a list of ids; by default everyone who has answered.
-        per_worker: how many further tasks each may get. By default the budget is shared over half of those available.
-        cost: the column of ``workers`` with what an answer costs.
-        worker_column: the column of ``workers`` with their ids, where there is no column ``worker``.
+        budget: number of further answers; with costs, their largest total cost.
+        workers: a table with the column ``worker``, or a list of ids; by default all workers who have answered.
+        per_worker: how many further tasks each may get; by default a number for which half of the workers suffice.
+        cost: the column of ``workers`` with the cost of an answer.
+        worker_column: the column of ``workers`` with their ids, if there is no column ``worker``.
 
     Raises:
-        OptionError: a number makes no sense, or costs are wanted without a table of workers.
+        OptionError: ``per_worker`` is below 1, or ``cost`` is given without a table of workers.
         InputError: the table of workers cannot be used.
 
     >>> import quorate
@@ -122,7 +122,7 @@ def gather_available_workers(
 
 
 def seen_tasks(answers: Answers) -> tuple[IntArray, IntArray]:
-    """List who has seen which task, by answering or by abstaining: nobody is asked twice.
+    """Return tasks and workers of all answers and abstentions: no worker gets one of these tasks again.
 
     >>> import quorate
     >>> table = {"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "n/a"]}
@@ -136,7 +136,10 @@ def seen_tasks(answers: Answers) -> tuple[IntArray, IntArray]:
 
 
 def _answer_probability(answers: Answers, n: int) -> FloatArray:
-    """Return how often each worker answers instead of abstaining, shrunk to the crowd's mean; a new worker has it."""
+    """Return the share of tasks that each worker answers and does not abstain from, shrunk to the mean of the crowd.
+
+    New workers have the mean.
+    """
     n_abstained = answers.abstained_per_worker
     if n_abstained is None:
         return np.ones(n)
@@ -150,7 +153,7 @@ def _answer_probability(answers: Answers, n: int) -> FloatArray:
 def _read_workers(
     source: Source, answers: Answers, cost: str | None, worker_column: str
 ) -> tuple[pa.Array, IntArray, FloatArray]:
-    """Return all names, the codes of those who are listed, and their costs."""
+    """Return the names of all workers (of the answers, then new ones), and codes and costs of those listed."""
     if isinstance(source, Sequence) and not isinstance(source, str) and not isinstance(source, Mapping):
         source = {WORKER: list(source)}
     names = column_names(source)
@@ -176,7 +179,7 @@ def _read_workers(
 
 
 def _costs(column: pa.ChunkedArray, name: str, codes: IntArray, n: int) -> FloatArray:
-    """Return what each listed worker costs: one positive number each."""
+    """Return the cost of an answer of each listed worker: a positive number."""
     try:
         values = column.combine_chunks().cast(pa.float64())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

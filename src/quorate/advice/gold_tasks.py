@@ -1,9 +1,9 @@
 """suggest_gold(): which tasks an expert should label: the least certain ones, and some drawn at random.
 
-Labels of the least certain tasks change most, and show nothing about how often the others are right. So a third of the
-tasks is drawn at random among the rest, with a known probability: a task of the first kind is included with
-probability 1, one of the second with one over the size of its stratum, and a mean that weights each label by one over
-its probability is unbiased for all tasks [Horvitz and Thompson 1952].
+Labels of the least certain tasks change most, but show nothing about how often the others are right. So a third of the
+tasks is drawn at random from the rest, with a known probability. The inclusion probability of the least certain tasks
+is 1; that of a task drawn at random is one over the size of its stratum. A mean that weights each label by one over its
+inclusion probability is unbiased for all tasks [Horvitz and Thompson 1952].
 """
 
 from collections.abc import Sequence
@@ -32,10 +32,10 @@ from quorate.notes import EXPERT_FILE, LABELS_FILE, UNSUPPORTED, command, new_fi
 from quorate.result import Result, count, percent
 from quorate.voting.vote import changed_vote
 
-# Share of the tasks that is drawn at random: ten of thirty show an error of 20% to within 25 points.
+# Share of the tasks that is drawn at random: ten of thirty tasks show an error of 20% to within 25 points.
 RANDOM_SHARE = 1 / 3
-POOL_FACTOR = 20  # times as many of the least certain tasks are candidates, so that the choice can be diverse
-RANDOM = "random check"  # how the reason of a task that was drawn begins
+POOL_FACTOR = 20  # candidates per task to choose, the least certain ones, so that the choice can be diverse
+RANDOM_REASON = "random check"  # how the reason of a task that was drawn at random begins
 # Mean over 25 public datasets, with none and with 30 labels: `python -m experiments.advice.expert_labels`.
 MEASURED_EFFECT = (
     "On 25 public datasets, labels of 30 tasks chosen like this lowered the share of wrong labels from 17% to 14%."
@@ -44,11 +44,11 @@ MEASURED_EFFECT = (
 
 @dataclass(frozen=True)
 class TaskForm:
-    """How the expert's file names its columns, and what it shows of each task."""
+    """The columns of the expert's file: the names of task and label, and the columns that describe a task."""
 
     task: str = "task"
     label: str = "label"
-    shown: dict[str, pa.Array] = field(default_factory=dict)  # by column: a value per task of the answers
+    shown: dict[str, pa.Array] = field(default_factory=dict)  # by column name: one value per task of the answers
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,14 +57,14 @@ class GoldAdvice(Shown):
 
     result: Result
     task: IntArray  # codes
-    inclusion_probability: FloatArray  # 1 for those chosen, less for those drawn
+    inclusion_probability: FloatArray  # 1 for the least certain tasks, less for those drawn at random
     reasons: tuple[str, ...]
     form: TaskForm = field(default_factory=TaskForm)  # the user's column names, and columns to show the expert
 
     @property
     def drawn(self) -> BoolArray:
-        """Which of them were drawn at random."""
-        return np.array([reason.startswith(RANDOM) for reason in self.reasons], dtype=bool)
+        """Whether each task was drawn at random."""
+        return np.array([reason.startswith(RANDOM_REASON) for reason in self.reasons], dtype=bool)
 
     @cached_property
     def sheet(self) -> Table:
@@ -96,7 +96,7 @@ class GoldAdvice(Shown):
 
     @property
     def expected_wrong(self) -> float | None:
-        """How many of their current labels are expected to be wrong; None if no confidence is stated."""
+        """The expected number of wrong labels among the current labels of these tasks; None without a confidence."""
         wrong = float((1 - self.result.vote.confidence[self.task]).sum())
         return None if np.isnan(wrong) else wrong
 
@@ -112,7 +112,7 @@ class GoldAdvice(Shown):
         return "estimate" if has_models(self.result) and int(self.drawn.sum()) >= MIN_GOLD else "aggregate"
 
     def options_of_use(self, file: str) -> str:
-        """Return the options with which that command reads the labels from a file and writes its own to another."""
+        """Return the options of the command in `use` that read the expert's labels from a file and write the result."""
         return f"--gold {file}" if self.use == "estimate" else f"--gold {file} -o {new_file(LABELS_FILE)}"
 
     def to_dict(self, *, tasks: bool = True) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class GoldAdvice(Shown):
         """Return a summary: what to label, why, and what to do with the labels.
 
         Args:
-            file: that the tasks are written to, as a shell takes it.
+            file: that the tasks are written to, quoted for a shell; None: the text says how to write it.
 
         >>> import quorate
         >>> print(suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).summary())
@@ -199,7 +199,7 @@ def _listed(classes: Sequence[object], most: int = 12) -> str:
 
 
 def has_models(result: Result) -> bool:
-    """Whether some workers are language models, whose labels an estimate corrects first.
+    """Whether some workers are language models.
 
     >>> import quorate
     >>> has_models(quorate.aggregate(quorate.simulate.crowd(50, 8, 3, seed=0).answers))
@@ -214,8 +214,8 @@ SHOW = "show= (--show)"  # as messages name the option
 def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
     """Return the user's column names, and the columns that describe a task, such as its text.
 
-    Without ``show`` these are the columns of a plain table that have one value per task and are neither known labels
-    nor written in the words of the classes, which could be a label.
+    Without ``show`` these are the columns of a plain table that have one value per task, except known labels and
+    columns that contain only names of classes, which could be labels.
 
     Args:
         loaded: the answers as they were read.
@@ -242,7 +242,7 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
             if columns is not None:
                 shown_texts = {name: pa.array(columns.by_task(name, SHOW), pa.string()) for name in wanted}
         except QuorateError:
-            if show:  # else nobody asked for them
+            if show:  # otherwise the columns are optional
                 raise
         if export_columns is not None:
             return TaskForm(export_columns.task, export_columns.labels[0], shown_texts)
@@ -270,7 +270,7 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
     for name in wanted:
         texts = np.array([as_text(value) for value in table.column(name).to_pylist()], dtype=object)
         of_task = np.full(answers.n_tasks, None, dtype=object)
-        has_task = np.flatnonzero(task_of_row >= 0)[::-1]  # the first row of a task is the one that counts
+        has_task = np.flatnonzero(task_of_row >= 0)[::-1]  # reversed: the first row of a task is assigned last
         of_task[task_of_row[has_task]] = texts[has_task]
         is_constant = bool((of_task[task_of_row[task_of_row >= 0]] == texts[task_of_row >= 0]).all())
         may_be_label = {text for text in texts if text is not None} <= classes
@@ -308,7 +308,7 @@ def suggest_gold(
         reading: options of `quorate.read`.
 
     Raises:
-        OptionError: the number makes no sense, or every label is known.
+        OptionError: n is below 1, or every label is known.
         InputError: the answers or the known labels cannot be used.
 
     >>> import quorate
@@ -324,17 +324,17 @@ def suggest_gold(
 def gold_tasks(
     result: Result, n: int, *, seed: int = 0, form: TaskForm | None = None, random: bool | None = None
 ) -> GoldAdvice:
-    """Choose tasks of a result for an expert to label; `suggest_gold` is this after `quorate.aggregate`.
+    """Choose tasks of a result for an expert to label; `suggest_gold` calls this with the result of the default method.
 
     Args:
-        result: of any method whose posterior is one; tasks whose label it was given are not asked for.
+        result: of a method with a posterior; tasks with a known label are not chosen.
         n: how many tasks.
         seed: seed of the draw.
         form: how the expert's file names its columns.
         random: whether all tasks are drawn at random; by default only if the workers are language models.
 
     Raises:
-        OptionError: the number makes no sense, or every label is known.
+        OptionError: n is below 1, or every label is known.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 3, seed=0).answers)
@@ -357,17 +357,16 @@ def gold_tasks(
     else:
         n_drawn = round(n * RANDOM_SHARE)
     confidence = _chosen_probability(result)
-    chosen, why = _least_sure(result, confidence, np.flatnonzero(open_tasks), n - n_drawn)
+    chosen, why = _least_certain(result, confidence, np.flatnonzero(open_tasks), n - n_drawn)
     open_tasks[chosen] = False
     sampled_tasks, probability, reasons = _draw(
         confidence, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed)
     )
     # Mixed evenly, so that an expert who stops early has labelled some of both kinds.
-    places_of_kinds = [
+    positions_of_kinds = [
         (np.arange(n_of_kind) + 0.5) / max(n_of_kind, 1) for n_of_kind in (len(chosen), len(sampled_tasks))
     ]
-    place = np.concatenate(places_of_kinds)
-    order = np.argsort(place, kind="stable")
+    order = np.argsort(np.concatenate(positions_of_kinds), kind="stable")
     all_reasons = [*why, *reasons]
     return GoldAdvice(
         result,
@@ -378,13 +377,13 @@ def gold_tasks(
     )
 
 
-def _least_sure(result: Result, confidence: FloatArray, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
-    """Choose tasks one by one, the least certain first, with preference for those unlike the ones already chosen."""
+def _least_certain(result: Result, confidence: FloatArray, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
+    """Return n tasks with reasons: the least certain, with preference for tasks that differ from those chosen."""
     if n == 0:
         return np.zeros(0, np.int64), []
     doubt = np.round(1 - confidence[tasks], 12)
     most = min(n * POOL_FACTOR, len(tasks))
-    if most < len(tasks):  # only what can be among the first is sorted
+    if most < len(tasks):  # only the candidates are sorted
         is_candidate = doubt >= np.partition(doubt, len(tasks) - most)[len(tasks) - most]
         tasks = tasks[is_candidate]
         doubt = doubt[is_candidate]
@@ -397,8 +396,8 @@ def _least_sure(result: Result, confidence: FloatArray, tasks: IntArray, n: int)
     is_left = np.ones(len(pool), dtype=bool)
     for _ in range(n):
         unlike = coverage.unlike()
-        worth = np.where(is_left, doubt * (1 + np.mean(list(unlike.values()), axis=0)) / 2, -1.0)
-        at = int(worth.argmax())
+        score = np.where(is_left, doubt * (1 + np.mean(list(unlike.values()), axis=0)) / 2, -1.0)
+        at = int(score.argmax())
         ahead = int((is_left & (doubt > doubt[at])).sum())
         new = max(unlike, key=lambda name: float(unlike[name][at]))
         why.append(_why(result, int(pool[at]), f"; chosen for its {new}" if ahead else ""))
@@ -409,13 +408,13 @@ def _least_sure(result: Result, confidence: FloatArray, tasks: IntArray, n: int)
 
 
 def _chosen_probability(result: Result) -> FloatArray:
-    """Return the posterior probability of each label: it orders the tasks, even where no confidence is stated."""
+    """Return the posterior probability of each label, also where no confidence is stated: it orders the tasks."""
     vote = result.vote
     return vote.confidence if vote.is_stated is None else changed_vote(vote, is_stated=None).confidence
 
 
 def _why(result: Result, task: int, more: str) -> str:
-    """Write the two most probable classes of a task with their probabilities."""
+    """Return the two most probable classes of a task with their probabilities, as text."""
     classes = result.answers.classes
     posterior = result.vote.posterior[task]
     best = np.argsort(-posterior, kind="stable")[:2]
@@ -424,7 +423,7 @@ def _why(result: Result, task: int, more: str) -> str:
 
 
 class _Coverage:
-    """How unlike the chosen tasks each task of a pool is. The object changes with every choice."""
+    """How much each task of a pool differs from the tasks chosen so far. `take` changes the object."""
 
     def __init__(self, result: Result, pool: IntArray) -> None:
         answers = result.answers
@@ -435,12 +434,16 @@ class _Coverage:
         self.label = result.vote.label[pool]
         graph = result.identifiability
         part = np.zeros(answers.n_workers, np.int64) if graph is None else graph.component[: answers.n_workers]
-        self.component = part[answers.worker[answers.start[pool]]]  # a task's workers are all of one component
+        self.component = part[answers.worker[answers.start[pool]]]  # all workers of a task are in the same component
         self.seen = np.zeros(answers.n_workers, dtype=bool)
         self.taken: list[int] = []
 
     def unlike(self) -> dict[str, FloatArray]:
-        """Return, by name, the share of a task's workers not seen yet, and of the chosen with another label or part."""
+        """Return three differences of each task from the chosen ones, from 0 to 1, by name.
+
+        They are the share of its workers who answered no chosen task, and the shares of the chosen tasks with another
+        label and in another component.
+        """
         new = np.bincount(self.at, ~self.seen[self.worker], len(self.label)) / np.maximum(self.n_answers, 1)
         distance = {"workers": new}
         for name, codes in (("label", self.label), ("part of the crowd", self.component)):
@@ -449,7 +452,7 @@ class _Coverage:
         return distance
 
     def take(self, at: int) -> None:
-        """Choose a task."""
+        """Add the task at this index of the pool to the chosen ones."""
         self.taken.append(at)
         self.seen[self.worker[self.at == at]] = True
 
@@ -457,7 +460,11 @@ class _Coverage:
 def _draw(
     confidence: FloatArray, tasks: IntArray, n: int, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, list[str]]:
-    """Draw one task from each of ``n`` strata of nearly equal size, the least certain in the first."""
+    """Draw one task from each of ``n`` strata of nearly equal size, in order of confidence, the least certain first.
+
+    Returns:
+        The tasks, their inclusion probabilities, and the reasons.
+    """
     if n == 0:
         return np.zeros(0, np.int64), np.zeros(0), []
     tie_breaker = rng.random(len(tasks))  # tasks of equal confidence are in random order
@@ -470,12 +477,12 @@ def _draw(
     reasons = []
     for low, high, n_tasks in zip(in_order[first], in_order[first + size - 1], size.tolist(), strict=True):
         between = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
-        reasons.append(f"{RANDOM} (1 of {count(n_tasks, 'task')} with {between} confidence)")
-    # Only tasks of the same confidence as a drawn one are sorted by the random numbers.
-    drawn = in_order[drawn_rank]
-    values = np.unique(drawn)
+        reasons.append(f"{RANDOM_REASON} (1 of {count(n_tasks, 'task')} with {between} confidence)")
+    # Only tasks with the same confidence as a drawn task are sorted by the random numbers.
+    drawn_confidence = in_order[drawn_rank]
+    values = np.unique(drawn_confidence)
     candidates = np.flatnonzero(values[np.minimum(np.searchsorted(values, of_task), len(values) - 1)] == of_task)
     candidates = candidates[np.lexsort([tie_breaker[candidates], of_task[candidates]])]
-    rank_in_ties = drawn_rank - np.searchsorted(in_order, drawn)
-    sampled_tasks = tasks[candidates[np.searchsorted(of_task[candidates], drawn) + rank_in_ties]]
+    rank_in_ties = drawn_rank - np.searchsorted(in_order, drawn_confidence)
+    sampled_tasks = tasks[candidates[np.searchsorted(of_task[candidates], drawn_confidence) + rank_in_ties]]
     return sampled_tasks, 1 / size, reasons

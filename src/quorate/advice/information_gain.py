@@ -1,7 +1,8 @@
-"""Expected information of an answer about the label of its task, and who should give it.
+"""Expected information of an answer about the label of its task, and which workers should give it.
 
-The expected fall of the entropy of task t's posterior q if a worker of accuracy p answers is H(pi) - h(p), where
-pi_l = a + q_l (p - a) is the probability of the answer l, a = (1 - p)/(M - 1), and h = -p ln p - (1 - p) ln a.
+If a worker of accuracy p answers a task with posterior q, the entropy of the posterior is expected to fall by
+H(pi) - h(p), where pi_l = a + q_l (p - a) is the probability of the answer l, a = (1 - p)/(M - 1), and
+h = -p ln p - (1 - p) ln a.
 """
 
 from dataclasses import dataclass
@@ -13,13 +14,13 @@ from quorate.advice.stopping import share_of_next
 from quorate.arrays import BoolArray, FloatArray, IntArray, sortable, starts_of
 from quorate.voting.vote import skill_of, weight
 
-LEAST_GAIN = 1e-9  # nats: an answer of less information is not asked for
-SAMPLE = 64  # tasks on which workers of different cost are compared
+MIN_GAIN = 1e-9  # nats: answers with less information are not planned
+N_SAMPLE_TASKS = 64  # number of tasks on which workers of different cost are compared
 
 
 @dataclass(frozen=True)
 class AssignmentPlan:
-    """Who is to answer what; `gain` in nats, less what the assignments before it on the same task have gained."""
+    """Assignments; `gain` is the expected information in nats, after the better assignments of the same task."""
 
     task: IntArray
     worker: IntArray
@@ -30,11 +31,11 @@ class AssignmentPlan:
 
 
 def expected_gain(posterior: FloatArray, accuracy: FloatArray) -> FloatArray:
-    """Return the expected fall of a posterior's entropy, in nats, if a worker of this accuracy answers.
+    """Return the expected decrease of a posterior's entropy, in nats, if a worker of this accuracy answers.
 
     Args:
         posterior: shape (…, classes).
-        accuracy: shape (…); one for each posterior, or any shape that spreads over them.
+        accuracy: shape (…), or any shape that broadcasts with it.
 
     >>> expected_gain(np.array([0.5, 0.5]), np.array([1.0, 0.8, 0.5])).round(3).tolist()
     [0.693, 0.193, 0.0]
@@ -49,12 +50,12 @@ def expected_gain(posterior: FloatArray, accuracy: FloatArray) -> FloatArray:
 
 
 def tempered_accuracy(accuracy: FloatArray, share: FloatArray, n_classes: int) -> FloatArray:
-    """Return the accuracy of a worker whose log-odds are this share of the given worker's.
+    """Return the accuracy of a worker whose log-odds are those of the given accuracy times a share.
 
     >>> tempered_accuracy(np.array([0.8, 0.8]), np.array([1.0, 0.5]), 2).round(3).tolist()
     [0.8, 0.667]
     """
-    if (share == 1).all():  # exactly: the accuracy's way to log-odds and back would cost its last digit
+    if (share == 1).all():  # unchanged: the conversion to log-odds and back would change the last digit
         return accuracy
     odds = weight(skill_of(accuracy, n_classes), n_classes) * share
     tempered: FloatArray = 1 / (1 + (n_classes - 1) * np.exp(-odds))
@@ -86,25 +87,24 @@ def plan(
     answered: IntArray | None = None,
     dependence: float = 0.0,
 ) -> AssignmentPlan:
-    """Choose the answers of greatest expected information, the best first.
+    """Choose the answers with the most expected information, the best first.
 
-    Tasks are ranked by the information of the best worker's answer. A second answer to a task is worth what the first
-    leaves unknown: if one answer removes the share r of the entropy, the next is assumed to remove that share of the
-    rest (the exact value is a sum over all first answers; the two differ by a few per cent). Where workers err together
-    it is worth less than that, because it repeats more: the information of weak evidence is proportional to its square.
-    Workers take tasks from the top of that list in the order of their accuracy (with costs, of the information per unit
-    of cost), as many as they have room for, and none twice: the same as if each task in turn chose the best worker who
-    is left.
+    Tasks are ranked by the information of the best worker's answer. If one answer removes the share r of the entropy of
+    a task, a second answer is assumed to remove the same share of the rest (the exact value is a sum over all first
+    answers; the two differ by a few per cent). If errors are correlated, the second answer has less information, by the
+    square of the share that it adds: the information of weak evidence is proportional to its square. Workers take tasks
+    from the top of this list in the order of their accuracy (with costs, of the information per unit of cost), as many
+    as they have room for, and no task twice: the same as if each task in turn chose the best worker who is left.
 
     Args:
-        done: tasks and workers that are not to be combined again, one entry per answer.
+        done: tasks and workers of existing answers, which are not assigned again; one entry per answer.
         posterior: tasks × classes.
         accuracy: of each worker of the pool.
-        worker_pool: who can be asked.
-        budget: answers at the most.
-        open_tasks: which tasks may be asked.
-        answered: answers that each task has; needed where workers err together.
-        dependence: how much of each further answer to a task repeats the others.
+        worker_pool: the workers who can be asked.
+        budget: largest number of answers.
+        open_tasks: which tasks may get answers.
+        answered: number of answers that each task has; needed if errors are correlated.
+        dependence: correlation of the errors of two answers to a task.
 
     >>> import quorate
     >>> from quorate.advice.available_workers import gather_available_workers
@@ -122,23 +122,23 @@ def plan(
     best = tempered_accuracy(accuracy[ranked[:1]], share_of_next(n_answered, dependence), posterior.shape[1])
     once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * worker_pool.gives[ranked[0]]
     before = entropy(posterior)
-    left = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
-    asked = _Asked(done, len(posterior), worker_pool)
+    remaining = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
+    assignments = _Assignments(done, len(posterior), worker_pool)
     taken = np.bincount(done[0], worker_pool.available[done[1]], len(posterior)).astype(np.int64)
     per_task = int(worker_pool.available.sum()) - taken
     n_asked: IntArray = np.zeros(len(posterior), np.int64)
-    while asked.n < budget:
-        wanted = _worth_most(
-            _Falling(once, left, n_answered, dependence), n_asked, per_task - n_asked, budget - asked.n
-        )
+    while assignments.n < budget:
+        information = _AnswerInformation(once, remaining, n_answered, dependence)
+        wanted = _most_informative(information, n_asked, per_task - n_asked, budget - assignments.n)
         if len(wanted) == 0:
             break
         due = n_asked + np.bincount(wanted, minlength=len(posterior))
-        asked.take(wanted, ranked)
-        n_asked = asked.per_task()
-        per_task = np.where(n_asked < due, n_asked, per_task)  # nobody is left for these: others are asked instead
-    task, worker = asked.pairs()
-    order = np.lexsort([worker, -accuracy[worker], task])  # the better ones of a task are counted first
+        assignments.take(wanted, ranked)
+        n_asked = assignments.per_task()
+        # Tasks that got fewer answers than wanted have no further workers: they get no more answers.
+        per_task = np.where(n_asked < due, n_asked, per_task)
+    task, worker = assignments.pairs()
+    order = np.lexsort([worker, -accuracy[worker], task])  # within a task, the more accurate worker first
     task = task[order]
     worker = worker[order]
     turn = np.arange(len(task)) - np.searchsorted(task, task)
@@ -149,16 +149,16 @@ def plan(
 
 
 def _ranked(posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableWorkers) -> IntArray:
-    """List the workers who can be asked, the best first: by accuracy, or by gain a unit of cost.
+    """Return the workers who can be asked, the best first: by accuracy, or by gain per unit of cost.
 
-    An answer that is given every second time is worth half as much, or costs twice as much, which is the same.
+    The gain is multiplied by the probability that the worker answers.
     """
     free = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
     value = accuracy[free]
     if (worker_pool.priced or not (worker_pool.gives == 1).all()) and len(posterior):
-        # Who is the better bargain depends on the task: look at tasks of every degree of doubt, most at the top.
+        # The gain per cost depends on the task: it is averaged over tasks of all entropies, most of them high.
         order = np.argsort(-entropy(posterior), kind="stable")
-        sample = posterior[order[np.unique(np.geomspace(1, len(order), SAMPLE).astype(np.int64)) - 1]]
+        sample = posterior[order[np.unique(np.geomspace(1, len(order), N_SAMPLE_TASKS).astype(np.int64)) - 1]]
         value = (
             expected_gain(sample[None], accuracy[free, None]).mean(axis=1)
             * worker_pool.gives[free]
@@ -168,39 +168,39 @@ def _ranked(posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableW
 
 
 @dataclass(frozen=True)
-class _Falling:
-    """What the next answers to each task are worth: less with each."""
+class _AnswerInformation:
+    """Information of the next answers to each task, which decreases with their number."""
 
-    once: FloatArray  # nats, of the first
-    left: FloatArray  # of the entropy, after one answer
-    answered: IntArray  # answers that each task has
+    once: FloatArray  # information of the first further answer, in nats
+    remaining: FloatArray  # share of the entropy that remains after one answer
+    answered: IntArray  # number of answers that each task has
     dependence: float
 
-    def log_worth(self, tasks: IntArray, number: IntArray) -> FloatArray:
-        """Return the logarithm of the information of an answer that follows this many further ones."""
+    def log_information(self, tasks: IntArray, number: IntArray) -> FloatArray:
+        """Return the log of the information of an answer to each task after ``number`` further answers."""
         fresh, later = (share_of_next(self.answered[tasks] + n, self.dependence) for n in (0, number))
         with np.errstate(divide="ignore"):
             repeats = 2 * (np.log(later) - np.log(fresh)) if self.dependence < 1 else np.where(number > 0, -np.inf, 0.0)
-            log_gain = np.log(self.once[tasks]) + number * np.log(np.clip(self.left[tasks], 1e-12, 1 - 1e-12))
-        falling: FloatArray = log_gain + repeats
-        return falling
+            log_gain = np.log(self.once[tasks]) + number * np.log(np.clip(self.remaining[tasks], 1e-12, 1 - 1e-12))
+        total: FloatArray = log_gain + repeats
+        return total
 
 
-def _worth_most(worth: _Falling, n_asked: IntArray, room: IntArray, n: int) -> IntArray:
-    """List each task as often as it should get a further answer: the n answers of most information, the best first."""
-    tasks = np.flatnonzero((worth.once > LEAST_GAIN) & (room > 0))
+def _most_informative(information: _AnswerInformation, n_asked: IntArray, room: IntArray, n: int) -> IntArray:
+    """Return the tasks of the n answers with most information, the best first; a task may occur several times."""
+    tasks = np.flatnonzero((information.once > MIN_GAIN) & (room > 0))
     turn = 0
-    level = np.log(LEAST_GAIN)
+    level = np.log(MIN_GAIN)
     rounds: list[tuple[IntArray, FloatArray]] = []
     while len(tasks):
-        value = worth.log_worth(tasks, n_asked[tasks] + turn)
-        kept = value > level
-        rounds.append((tasks[kept], value[kept]))
+        value = information.log_information(tasks, n_asked[tasks] + turn)
+        is_large = value > level
+        rounds.append((tasks[is_large], value[is_large]))
         values = np.concatenate([round_values for _, round_values in rounds])
-        if len(values) > n:  # what is not among the n best so far will not be; answers only fall in worth
+        if len(values) > n:  # values below the n best so far are dropped: later answers have less information
             level = max(level, float(np.partition(values, -n)[-n]) - 1e-9)
         turn += 1
-        tasks = tasks[kept & (room[tasks] > turn)]
+        tasks = tasks[is_large & (room[tasks] > turn)]
     if not rounds:
         return np.zeros(0, np.int64)
     task, values = (np.concatenate(parts) for parts in zip(*rounds, strict=True))
@@ -209,8 +209,8 @@ def _worth_most(worth: _Falling, n_asked: IntArray, room: IntArray, n: int) -> I
     return chosen
 
 
-class _Asked:
-    """The assignments so far. One object that changes, because workers choose one after another."""
+class _Assignments:
+    """The assignments so far. `take` changes the object."""
 
     def __init__(self, done: tuple[IntArray, IntArray], n_tasks: int, worker_pool: AvailableWorkers) -> None:
         self.n_tasks = n_tasks
@@ -222,7 +222,7 @@ class _Asked:
         self.n = 0
 
     def take(self, wanted: IntArray, ranked: IntArray) -> int:
-        """Let each worker in turn take the first tasks of the list that it has not answered; return how many."""
+        """Assign to each worker in turn the first tasks of the list that it has not answered; return the number."""
         refused = np.zeros(self.n_tasks, dtype=bool)
         skipped = wanted[:0]
         at = 0
@@ -238,7 +238,7 @@ class _Asked:
             )
             refused[done_tasks] = True
             step = room + 8
-            while True:  # far enough down the list to fill the room, or to its end
+            while True:  # read the list until the room is filled, or to its end
                 reach = min(len(wanted), at + step)
                 step = 2 * step
                 seen = np.concatenate([skipped, wanted[at:reach]])
@@ -248,12 +248,12 @@ class _Asked:
                 if len(chosen) == room or reach == len(wanted):
                     break
             refused[done_tasks] = False
-            # What comes after the last choice goes back onto the list as it was.
+            # The entries after the last chosen one remain on the list.
             last = max(int(chosen[-1]) + 1 if len(chosen) else 0, len(skipped))
-            kept = np.ones(last, dtype=bool)
-            kept[chosen] = False
+            is_skipped = np.ones(last, dtype=bool)
+            is_skipped[chosen] = False
             at += last - len(skipped)
-            skipped = seen[:last][kept]
+            skipped = seen[:last][is_skipped]
             if len(chosen):
                 self.new.setdefault(worker, []).append(seen[chosen])
                 self.room[worker] -= len(chosen)
@@ -261,7 +261,7 @@ class _Asked:
         return self.n - before
 
     def pairs(self) -> tuple[IntArray, IntArray]:
-        """Return tasks and workers, in the order of the workers' choice."""
+        """Return tasks and workers of the new assignments, grouped by worker."""
         if not self.new:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         task = np.concatenate([part for parts in self.new.values() for part in parts])
@@ -269,16 +269,21 @@ class _Asked:
         return task, worker
 
     def per_task(self) -> IntArray:
-        """Return how many new answers each task gets."""
+        """Return the number of new answers of each task."""
         return np.bincount(self.pairs()[0], minlength=self.n_tasks)
 
 
 def _with_gains(
     task: IntArray, worker: IntArray, posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableWorkers
 ) -> AssignmentPlan:
-    """Return the expected information of each assignment after the better ones on its task, the best first.
+    """Return the assignments with their expected information after the better ones of the same task, the best first.
 
-    They are sorted by task, the better first; ``accuracy`` is each assignment's, as it counts on its task.
+    Args:
+        task: of each assignment, sorted; within a task, the better assignment first.
+        worker: of each assignment.
+        posterior: tasks × classes.
+        accuracy: of each assignment, reduced by the dependence.
+        worker_pool: with the cost and the probability of an answer.
     """
     alone = expected_gain(posterior[task], accuracy) * worker_pool.gives[worker]
     before = entropy(posterior[task])

@@ -29,23 +29,23 @@ from quorate.notes import EXPERT_FILE, change_of, new_file, shell_command, witho
 from quorate.result import Result, count
 from quorate.voting.vote import SURE
 
-ASSIGNMENTS_FILE = "next.csv"  # what printed commands call the file of further answers, if there is none yet
-NAMED = 5  # workers or tasks that a step names; the commands list all
+ASSIGNMENTS_FILE = "next.csv"  # name of the file of assignments in printed commands, if there is none yet
+MAX_NAMED = 5  # number of workers or tasks that a step names; the commands list all
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do: why, the workers or tasks, the effect, and the commands."""
+    """One recommended action: why, the workers or tasks, the effect, and the commands."""
 
     title: str
     why: str
     named: tuple[tuple[str, str], ...] = ()  # a worker or task, and what to do about it
     effect: str = ""
     commands: tuple[str, ...] = ()
-    figures: tuple[str, ...] = ()  # the statistics behind it
+    figures: tuple[str, ...] = ()  # the statistics
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the object for this step that `quorate advise --json` prints."""
         return {
             "title": self.title,
             "why": self.why,
@@ -68,11 +68,11 @@ TITLES = {
 class NextSteps(Shown):
     """What to do next with a crowd, and the share of wrong labels before and after."""
 
-    result: Result  # whose confidence counts
+    result: Result  # with the confidence of the labels
     diagnosis: Diagnosis
-    confident: float
-    file: str  # as commands name the answers, with the options of reading them
-    texts: TaskTexts | None = None  # of the tasks, where a column is shown
+    confident: float  # the confidence from which a label counts as reliable
+    file: str  # the answers as printed commands name them, with the options of reading them
+    texts: TaskTexts | None = None  # of the tasks; None unless a column is shown
 
     @cached_property
     def prospect(self) -> Prospect:
@@ -127,7 +127,7 @@ class NextSteps(Shown):
         return (*self._workers(), *self._more_answers(), *self._expert())
 
     def summary(self) -> str:
-        """List the steps, each with its effect and command."""
+        """Return the steps as text, each with its effect and command."""
         lines = [self.line()]
         for number, step in enumerate(self.all(), 1):
             lines.append(f"{number}. {step.title}. {step.why}")
@@ -183,11 +183,11 @@ class NextSteps(Shown):
                 TITLES[action].format(count(len(codes), "judge" if action == CHECK_PROMPT else "worker")),
                 f"{'This one gave' if len(codes) == 1 else 'They gave'} {n_answers:,} of {answers.n_answers:,} answers "
                 f"({n_answers / answers.n_answers:.0%}).",
-                tuple((named(answers.worker_names, finding.workers), finding.line) for finding in findings[:NAMED])
+                tuple((named(answers.worker_names, finding.workers), finding.line) for finding in findings[:MAX_NAMED])
                 + _more(len(findings)),
                 effect,
                 (shell_command("diagnose", self.file),),
-                tuple(finding.figures for finding in findings[:NAMED] if finding.figures),
+                tuple(finding.figures for finding in findings[:MAX_NAMED] if finding.figures),
             )
 
     def _more_answers(self) -> Iterator[Step]:
@@ -208,9 +208,9 @@ class NextSteps(Shown):
         plan = prospect.plan
         n_tasks = len(np.unique(plan.task))
         n_workers = len(np.unique(plan.worker))
-        rows = plan.assignments.arrow.slice(0, NAMED).to_pylist()
+        rows = plan.assignments.arrow.slice(0, MAX_NAMED).to_pylist()
         why = f"{count(n_tasks, 'task')}, {count(n_workers, 'worker')}, most useful first."
-        tasks = plan.task[:NAMED]
+        tasks = plan.task[:MAX_NAMED]
         if prospect.sample is not None:
             tasks = np.flatnonzero(prospect.sample.is_chosen)[tasks]
         shown = tuple(
@@ -244,10 +244,10 @@ class NextSteps(Shown):
             check = "All are drawn at random, to estimate shares of all tasks."
         elif n_random:
             check = f"{n - n_random} are the least certain, and {n_random} are drawn at random to check the rest."
-        rows = chosen.tasks.arrow.slice(0, NAMED).to_pylist()
+        rows = chosen.tasks.arrow.slice(0, MAX_NAMED).to_pylist()
         names = [
             f"{plain(row['task'])}{self._text(task)}"
-            for row, task in zip(rows, chosen.task[:NAMED].tolist(), strict=True)
+            for row, task in zip(rows, chosen.task[:MAX_NAMED].tolist(), strict=True)
         ]
         effect = self._effect(alone)
         labels = new_file(EXPERT_FILE)
@@ -273,13 +273,13 @@ class NextSteps(Shown):
         return f"The share of wrong labels goes from {now} to about {then}."
 
     def _change(self, after: float) -> tuple[str, str]:
-        """Write the share of wrong labels now and after a step, with as many digits as it takes to distinguish them."""
+        """Return the share of wrong labels now and after a step as texts, with enough digits to distinguish them."""
         now, _, then = change_of(mean_error(self.now), after).partition(" to ")
         return now, then
 
 
 def _more(n: int) -> tuple[tuple[str, str], ...]:
-    return ((f"and {n - NAMED:,} more", ""),) if n > NAMED else ()
+    return ((f"and {n - MAX_NAMED:,} more", ""),) if n > MAX_NAMED else ()
 
 
 def steps_of(
@@ -292,11 +292,11 @@ def steps_of(
     """Return the next steps for a result.
 
     Args:
-        result: an aggregation. Where its method has no posterior, the default method is run.
+        result: an aggregation. If its method has no posterior, the default method is run.
         diagnosis: of the same answers.
         confident: the confidence from which a label counts as reliable.
         file: the answers as commands name them; see `quorate.io.proposals.typed`.
-        texts: of the tasks, shown beside their ids.
+        texts: of the tasks, shown next to their ids.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7])
@@ -310,7 +310,7 @@ def steps_of(
 
 
 def _id(value: object, what: str) -> str:
-    """Write an id; a number, which does not show what it is of, with the noun.
+    """Return an id as text; an id that is a number is preceded by the noun.
 
     >>> _id("review-7", "task"), _id(7, "task"), _id("7", "worker")
     ('review-7', 'task 7', 'worker 7')
@@ -335,7 +335,7 @@ def next_steps(
         source: what `quorate.read` returned, or anything that it reads.
         gold: known labels of some tasks, as in `quorate.aggregate`.
         confident: the confidence from which a label counts as reliable.
-        show: a column of the answers, such as the text, that is shown beside each task.
+        show: a column of the answers, such as the text, that is shown next to each task.
         reading: options of `quorate.read`.
 
     >>> import quorate

@@ -1,4 +1,4 @@
-"""Whether more answers from the same workers would help: one decision for advise, the report and next steps."""
+"""Whether more answers from the same workers would help: the same decision for advise, the report and next steps."""
 
 from dataclasses import dataclass
 
@@ -14,25 +14,25 @@ from quorate.notes import change_of
 from quorate.result import Result, result_of_sample
 from quorate.voting.vote import SURE
 
-MIN_SAVED = 0.02  # of the wrong labels: a plan that corrects fewer is not recommended; a judgement
-LEAST_ERROR = 1e-12  # to divide by
+MIN_SAVED = 0.02  # smallest share of the wrong labels that a recommended plan corrects; a judgement
+MIN_ERROR = 1e-12  # smallest divisor
 
 
 @dataclass(frozen=True)
 class Prospect:
     """A plan of one more answer per uncertain label, and the share of wrong labels before and after it."""
 
-    plan: Advice | str  # or why nobody can be asked
-    error: FloatArray  # of each label after the plan; NaN where no confidence is stated
-    now: float | None  # mean share of wrong labels; None where no confidence is stated
-    after: float | None
-    shares_mistakes: bool  # whether correlated errors are the reason why the plan does little
+    plan: Advice | str  # a text: why no worker can be asked
+    error: FloatArray  # expected error of each label after the plan; NaN where no confidence is stated
+    now: float | None  # mean expected error; None if no confidence is stated
+    after: float | None  # the same after the plan
+    shares_mistakes: bool  # whether correlated errors are the reason why the plan changes little
     sample: TaskSample | None = None  # the tasks that the plan is for, in a large crowd; None: all
-    n_planned: int | None = None  # answers that a plan for all tasks would have, where the plan is for a sample
+    n_planned: int | None = None  # answers of a plan for all tasks, if the plan is for a sample; else None
 
     @property
     def n_assignments(self) -> int:
-        """How many answers a plan for all tasks has; 0 where nobody can be asked."""
+        """The number of answers of a plan for all tasks; 0 if no worker can be asked."""
         if isinstance(self.plan, str):
             return 0
         return self.plan.n_assignments if self.n_planned is None else self.n_planned
@@ -48,11 +48,11 @@ class Prospect:
 
     @property
     def is_possible(self) -> bool:
-        """Whether anybody can be asked anything."""
+        """Whether the plan has any assignment."""
         return not isinstance(self.plan, str) and self.plan.n_assignments > 0
 
     def sentence(self) -> str:
-        """Explain why more answers are not recommended."""
+        """Return a sentence on why more answers are not recommended."""
         change = ""
         if self.now is not None and self.after is not None and self.after < 0.9995 * self.now:
             change = f" ({change_of(self.now, self.after)} wrong)"
@@ -61,13 +61,13 @@ class Prospect:
 
 
 def mean_error(error: FloatArray) -> float:
-    """Average the error of the labels that have one."""
+    """Return the mean of the errors that are not NaN; 0 if there are none."""
     stated = error[~np.isnan(error)]
     return float(stated.mean()) if len(stated) else 0.0
 
 
 def prospect(result: Result, confident: float = SURE) -> Prospect:
-    """Plan one more answer per label below a confidence, and compute what that changes.
+    """Plan one more answer per label below a confidence, and compute the share of wrong labels after it.
 
     Args:
         result: an aggregation with a posterior.
@@ -97,8 +97,8 @@ def prospect(result: Result, confident: float = SURE) -> Prospect:
     if sample is None:
         after = mean_error(planned_after) if is_stated else None
         return Prospect(plan, planned_after, now, after, shares_mistakes=shares_mistakes)
-    # The other tasks gain in the same proportion, on average.
-    factor = mean_error(planned_after) / max(mean_error(1 - planned.vote.confidence), LEAST_ERROR)
+    # The expected error of all tasks falls by the same factor as that of the sample, on average.
+    factor = mean_error(planned_after) / max(mean_error(1 - planned.vote.confidence), MIN_ERROR)
     further = round(plan.n_assignments * n_uncertain / budget)
     after_all = error * min(factor, 1.0)
     after = mean_error(after_all) if is_stated else None
@@ -106,7 +106,10 @@ def prospect(result: Result, confident: float = SURE) -> Prospect:
 
 
 def _sample(result: Result) -> TaskSample | None:
-    """Return the tasks by which a large crowd is planned; None: all, also where groups of workers must be joined."""
+    """Return the sample of tasks that the plan of a large crowd uses; None: all tasks.
+
+    All tasks are used also if groups of workers must first be connected.
+    """
     sample = sample_for_tests(result.answers)
     if sample is None:
         return None

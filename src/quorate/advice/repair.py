@@ -19,8 +19,9 @@ from quorate.skills.weak_identification import ProposedComparison, WeakIdentific
 from quorate.statistics import Z_95
 from quorate.voting.vote import skill_of
 
-LEAST_SHARED = 10  # tasks; fewer determine no sign (`quorate.graph.weak_ties`)
-MOST_SHARED = 100  # tasks; more were never needed
+# Limits of the number of shared tasks that are planned: fewer do not determine the sign (`quorate.graph.weak_ties`).
+MIN_SHARED_TASKS = 10
+MAX_SHARED_TASKS = 100
 
 
 @dataclass(frozen=True)
@@ -29,42 +30,43 @@ class ComponentRepair:
 
     task: IntArray
     worker: IntArray
-    reason: tuple[str, ...]  # one for each
-    n_repair: int
-    possible: bool  # False: these workers cannot repair it
-    n_left_out: int  # further ones that the budget, or the room that workers have, does not allow
+    reason: tuple[str, ...]  # of each assignment
+    n_repair: int  # number of assignments that connect components; they come first
+    possible: bool  # False: these workers cannot connect the components
+    n_left_out: int  # further assignments that are needed but exceed the budget or the room of the workers
 
-    def only(self, kept: IntArray) -> "ComponentRepair":
-        """Return it with these assignments alone."""
+    def only(self, chosen: IntArray) -> "ComponentRepair":
+        """Return the repair with these assignments only, given by their indices."""
         return ComponentRepair(
-            self.task[kept],
-            self.worker[kept],
-            tuple(self.reason[k] for k in kept.tolist()),
-            int((kept < self.n_repair).sum()),
+            self.task[chosen],
+            self.worker[chosen],
+            tuple(self.reason[k] for k in chosen.tolist()),
+            int((chosen < self.n_repair).sum()),
             self.possible,
-            self.n_left_out + len(self.task) - len(kept),
+            self.n_left_out + len(self.task) - len(chosen),
         )
 
 
 def shared_tasks_needed(accuracy: float, sure: float, n_classes: int, width: float) -> int:
-    """Return how many shared tasks bring the interval of a bridging worker's skill down to the wanted width.
+    """Return the number of shared tasks for which the 95 % interval of a bridging worker's skill has a given width.
 
-    The worker is compared with labels that are right with probability ``sure``. Its agreement with them is a share of n
-    answers, and the slope from skill to agreement is (M - 1)/M times the labels' own skill c, so the interval has the
-    width 2 z M/(M - 1) sqrt(p (1 - p)/n)/c.
+    The worker is compared with labels that are right with probability ``sure``. Its agreement with them is a proportion
+    of n answers, and the derivative of the agreement by the worker's skill is (M - 1)/M times the skill c of the
+    labels, so the interval has the width 2 z M/(M - 1) sqrt(p (1 - p)/n)/c. The number is limited to the range from
+    MIN_SHARED_TASKS to MAX_SHARED_TASKS.
 
     Args:
         accuracy: of the bridging worker.
         sure: the mean confidence of the labels that it is compared with.
         n_classes: M.
-        width: of the interval of its skill, at 95 %.
+        width: of the 95 % interval of its skill.
 
     >>> shared_tasks_needed(0.8, 1.0, 2, 0.4), shared_tasks_needed(0.8, 0.9, 2, 0.4)
     (62, 97)
     """
     c = max(float(skill_of(np.array(sure), n_classes)), 0.1)
     scale = 2 * Z_95 * n_classes / (n_classes - 1) / (width * c)
-    return int(np.clip(np.ceil(scale**2 * accuracy * (1 - accuracy)), LEAST_SHARED, MOST_SHARED))
+    return int(np.clip(np.ceil(scale**2 * accuracy * (1 - accuracy)), MIN_SHARED_TASKS, MAX_SHARED_TASKS))
 
 
 def repair_component(
@@ -79,7 +81,7 @@ def repair_component(
     weak: WeakIdentification | None = None,
     groups: Sequence[LooseGroup] | None = None,
 ) -> ComponentRepair:
-    """Choose the answers that make everything identifiable, and then those that determine sign and scale.
+    """Choose the answers that make all skills identifiable, and then those that determine sign and scale.
 
     Args:
         answers: who answered what.
@@ -88,10 +90,10 @@ def repair_component(
         worker_pool: who can be asked.
         accuracy: of each worker of the pool.
         posterior: tasks × classes.
-        budget: answers at the most.
-        width: wanted of the interval of a bridging worker's skill.
+        budget: largest number of answers.
+        width: target width of the interval of a bridging worker's skill.
         weak: weakly identified workers, who are compared with workers whose skill differs from zero.
-        groups: as `groups_to_tie` lists them; None: list them.
+        groups: of `groups_to_tie`; None: computed here.
 
     >>> import quorate
     >>> from quorate.advice.available_workers import gather_available_workers
@@ -111,7 +113,7 @@ def repair_component(
     for group in groups_to_tie(answers, crowd, verdict) if groups is None else groups:
         if len(draft.task) < budget:
             draft.tie(group, first)
-    if weak is not None and not draft.task:  # what joins and ties groups comes first, and may resolve it
+    if weak is not None and not draft.task:  # answers that connect groups come first, and may be sufficient
         asked = order[order < answers.n_workers]
         for comparison in comparisons(answers, weak, asked.tolist()):
             if len(draft.task) < budget:
@@ -139,9 +141,9 @@ def _repair_reason(verdict: Identifiability, worker: int, task: int, answers: An
 
 
 def groups_to_tie(answers: Answers, crowd: Answers, verdict: Identifiability) -> list[LooseGroup]:
-    """List the groups of workers that share no tasks with the rest, or few, the largest first.
+    """Return the groups of workers that share no tasks, or few, with the rest, the largest first.
 
-    They are those that `quorate diagnose` names. In a large crowd a sample of complete tasks proposes them.
+    They are the groups that `quorate diagnose` names. In a large crowd, a sample of whole tasks is searched.
 
     Args:
         answers: who answered what.
@@ -165,17 +167,17 @@ def groups_to_tie(answers: Answers, crowd: Answers, verdict: Identifiability) ->
 
 
 def _apart(verdict: Identifiability, answers: Answers) -> list[LooseGroup]:
-    """List the components but for the first, as groups that share nothing with the rest yet; the largest first."""
-    first = np.flatnonzero(np.diff(answers.task, prepend=-1))  # a task's workers are all of one component
+    """Return the components except the first, as groups that share no task with the rest yet; the largest first."""
+    first = np.flatnonzero(np.diff(answers.task, prepend=-1))  # all workers of a task are in the same component
     tasks = np.bincount(verdict.component[answers.worker[first]], minlength=verdict.n_components)
     members = grouped(verdict.component[: answers.n_workers], verdict.n_components)
-    # One task determines nothing, and asking others is quicker.
+    # Components with a single task are left out: one task determines no skill.
     chosen = np.flatnonzero(tasks > 1)[:MAX_GROUPS].tolist()
     return [LooseGroup(members[k], 0, int(tasks[k])) for k in chosen if k > 0]
 
 
 class _Draft:
-    """The assignments so far, within budget and room. One object that changes: each choice narrows the next."""
+    """The assignments so far, within budget and room. The methods add assignments to the object."""
 
     def __init__(
         self,
@@ -210,18 +212,26 @@ class _Draft:
         return True
 
     def done_by(self, worker: int) -> BoolArray:
-        """Which tasks a worker has answered, or is to answer."""
+        """Return which tasks a worker has answered or is assigned to answer."""
         done = np.zeros(self.answers.n_tasks, dtype=bool)
         done[self.answers.task[self.answers.worker == worker]] = True
         done[[t for t, w in zip(self.task, self.worker, strict=True) if w == worker]] = True
         return done
 
     def ask(self, askers: IntArray, tasks: BoolArray, have: int, most: int, reason: str) -> None:
-        """Let the first asker who can answer tasks of which the label is surest, until enough are shared."""
+        """Assign tasks with the most certain labels to the workers in turn, until enough tasks are shared.
+
+        Args:
+            askers: workers, the preferred first.
+            tasks: which tasks may be assigned.
+            have: number of tasks that are shared already.
+            most: largest number of shared tasks.
+            reason: of the assignments.
+        """
         wanted = None
         for worker in askers.tolist():
             free = np.flatnonzero(tasks & ~self.done_by(worker))
-            free = free[np.lexsort([free, -self.sure[free]])][:MOST_SHARED]
+            free = free[np.lexsort([free, -self.sure[free]])][:MAX_SHARED_TASKS]
             if wanted is None and len(free):
                 sure = float(self.sure[free].mean())
                 needed = shared_tasks_needed(float(self.accuracy[worker]), sure, self.answers.n_classes, self.width)
@@ -234,26 +244,26 @@ class _Draft:
             for task in takes.tolist():
                 self.add(task, worker, reason)
             wanted -= len(takes)
-            tasks = tasks & ~np.isin(np.arange(len(tasks)), takes)  # the next asker has others
+            tasks = tasks & ~np.isin(np.arange(len(tasks)), takes)  # the next worker gets other tasks
             if len(self.task) >= self.budget:
                 break
         self.left_out += max(wanted or 0, 0)
 
     def tie(self, group: LooseGroup, first: Repair) -> None:
-        """Let one worker of the group answer the rest's tasks; if none can be asked, one of the rest the group's."""
+        """Assign tasks of the other workers to members of the group or, if no member can be asked, the other way."""
         a = self.answers
         inside = np.zeros(max(a.n_workers, int(self.order.max(initial=0)) + 1), dtype=bool)
-        inside[group.workers[group.workers < a.n_workers]] = True  # gold is no one to ask
+        inside[group.workers[group.workers < a.n_workers]] = True  # without gold, which cannot be asked
         n_inside = a.by_task(inside[a.worker])
-        is_of_group = n_inside == a.per_task  # the group's own tasks
-        most = int((is_of_group & (a.per_task > 0)).sum())  # more than these it is not worth: others could answer them
+        is_of_group = n_inside == a.per_task  # tasks that only the group answered
+        most = int((is_of_group & (a.per_task > 0)).sum())  # with more answers, others could answer all of these tasks
         size = int(inside.sum())
         reason = f"settle: compares {count(size, 'worker')} with the others"
         joined = [
             t for t, w in zip(first.task.tolist(), first.worker.tolist(), strict=True) if is_of_group[t] or inside[w]
         ]
         have = group.ties + (len(joined) > 0)
-        bridges = [*first.worker.tolist(), group.by]  # those who share a task already go on
+        bridges = [*first.worker.tolist(), group.by]  # workers who share a task already are preferred
         preferred = np.lexsort([np.arange(len(self.order)), ~np.isin(self.order, bridges)])
         askers = self.order[preferred]
         members = askers[inside[askers]]
@@ -263,7 +273,7 @@ class _Draft:
             self.ask(askers, is_of_group & (a.per_task > 0), have, most, reason)
 
     def compare(self, comparison: ProposedComparison) -> None:
-        """Let a worker answer tasks of another one, so that a group of weakly identified workers is identified."""
+        """Assign tasks of one worker to another, so that a group of weakly identified workers is identified."""
         a = self.answers
         of_partner = np.zeros(a.n_tasks, dtype=bool)
         of_partner[a.task[a.worker == comparison.partner]] = True
@@ -273,11 +283,12 @@ class _Draft:
         self.ask(np.array([comparison.worker]), of_partner, n_shared, int(of_partner.sum()), reason)
 
     def scale(self, verdict: Identifiability) -> None:
-        """Let one worker be the third on tasks of two, where too few tasks close an odd cycle."""
+        """Assign a third worker to tasks with two answers, if too few tasks close an odd cycle."""
         a = self.answers
         n = a.per_task + np.bincount(np.array(self.task, np.int64), minlength=a.n_tasks)
         have = int((n >= 3).sum())
-        if have >= MOST_SHARED or verdict.identifiable[0] != (not verdict.bipartite[0]):  # gold gives the scale
+        has_scale_by_gold = verdict.identifiable[0] != (not verdict.bipartite[0])
+        if have >= MAX_SHARED_TASKS or has_scale_by_gold:
             return
         if not verdict.bipartite[0] and not _two_sided_without_threes(a):
             return
@@ -286,5 +297,5 @@ class _Draft:
 
 
 def _two_sided_without_threes(answers: Answers) -> bool:
-    """Whether the tasks of two answers close no odd cycle, so that the few with three decide the scale."""
+    """Whether the tasks with two answers close no odd cycle: only tasks with more answers determine the scale."""
     return bool(identify(answers.where((answers.per_task == 2)[answers.task])).bipartite.all())

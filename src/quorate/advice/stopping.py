@@ -11,10 +11,10 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, sortable
 
 @dataclass(frozen=True, eq=False)
 class Need:
-    """How sure the labels are, and what it takes to be as sure as wanted, which is computed when first used."""
+    """Expected error of the labels, and the number of answers that a target needs, computed when first used."""
 
-    target: float  # the error that is wanted
-    error: FloatArray  # of each task's label, as expected: 1 - confidence
+    target: float  # the error to reach
+    error: FloatArray  # expected error of each task's label: 1 - confidence
     estimate: Callable[[], tuple[FloatArray, float]]  # returns ``further`` and ``for_all``
 
     @cached_property
@@ -28,7 +28,7 @@ class Need:
 
     @property
     def for_all(self) -> float:
-        """Answers until the mean expected error of all tasks is at the target; infinite where no number will do."""
+        """Answers until the mean expected error of all tasks is at the target; infinite if no number reaches it."""
         return self._estimated[1]
 
     @property
@@ -39,12 +39,12 @@ class Need:
 
     @property
     def is_unreachable(self) -> BoolArray:
-        """Which tasks no number of answers brings there: workers who err together only repeat each other."""
+        """Which tasks no number of answers brings to the target, because the errors of workers are correlated."""
         return np.isinf(self.further)
 
     @property
     def for_the_rest(self) -> float:
-        """The answers that all tasks need which answers can help."""
+        """The total number of further answers of the tasks that can reach the target."""
         return float(self.further[~self.is_unreachable].sum())
 
     @property
@@ -59,19 +59,19 @@ class Need:
 
 
 # Numbers of further answers at which the expected error of a task is computed; between them it is interpolated.
-STEPS = np.array([0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024])
-MAX_CURVES = 512  # tasks with a curve of their own; of more tasks, every one has that of a task about as certain
-# draws over all curves: the mean error is then within a tenth of a point
-ROWS = 50_000
-FEWEST_DRAWS = 16
-MAX_CELLS = 4_000_000  # draws × classes held at once
+ANSWER_STEPS = np.array([0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024])
+MAX_CURVES = 512  # tasks with their own curve; the others use the curve of a task of about the same confidence
+# Draws over all curves: the mean error is then within a tenth of a point.
+TOTAL_DRAWS = 50_000
+MIN_DRAWS = 16
+MAX_CELLS = 4_000_000  # largest size of a table of tasks × draws × classes
 
 
 def share_of_next(answered: IntArray, dependence: float) -> FloatArray:
-    """Return what one more answer to a task is worth, in answers of workers who err independently.
+    """Return the effective votes that one more answer to a task adds: a number from 0 to 1.
 
-    n answers, of which each repeats the share rho of the others, are worth n/(1 + rho (n - 1)) independent
-    ones; this is how much that rises.
+    n answers with errors of correlation rho carry the information of n/(1 + rho (n - 1)) independent answers; this is
+    the increase from n to n + 1.
 
     >>> share_of_next(np.array([0, 1, 10]), 0.2).round(3).tolist(), share_of_next(np.array([10]), 0.0).tolist()
     ([1.0, 0.667, 0.095], [1.0])
@@ -92,14 +92,15 @@ def need(
 ) -> Need:
     """Estimate how many further answers the tasks need, by the model of `quorate.advice.expected_error`.
 
-    `for_all` gives answers where the expected error falls most per answer, until the mean over all tasks is the target.
+    `Need.for_all` assigns answers where the expected error falls most per answer, until the mean over all tasks is at
+    the target.
 
     Args:
         posterior: tasks × classes.
-        accuracy: of the workers who will answer, on average.
-        target: the error that is wanted, above 0.
-        answered: answers that each task has; needed where they depend on each other.
-        dependence: how much of each further answer repeats the others.
+        accuracy: mean accuracy of the workers who will answer.
+        target: the error to reach, above 0.
+        answered: number of answers that each task has; needed if the errors are correlated.
+        dependence: correlation of the errors of two answers to a task.
         seed: of the draws.
 
     >>> result = need(np.array([[0.99, 0.01], [0.5, 0.5]]), 0.8, 0.05)
@@ -120,12 +121,12 @@ def _answers_needed(
     dependence: float,
     seed: int,
 ) -> tuple[FloatArray, float]:
-    """Return the answers that each task needs, and those that all need together."""
+    """Return the further answers that each task needs, and the number that the mean error needs (see `Need`)."""
     if len(error) == 0 or error.max() <= target:
         return np.zeros(len(error)), 0.0
-    # Tasks in the order of their certainty, and those of them whose curve is computed.
+    # Tasks in order of their expected error; curves are computed for evenly spaced tasks of this order.
     order = np.lexsort([np.arange(len(error)), sortable(error)])
-    n_curves = min(len(error), MAX_CURVES, max(MAX_CELLS // (FEWEST_DRAWS * posterior.shape[1]), 1))
+    n_curves = min(len(error), MAX_CURVES, max(MAX_CELLS // (MIN_DRAWS * posterior.shape[1]), 1))
     chosen = order[np.linspace(0, len(error) - 1, n_curves).round().astype(np.int64)]
     n_before = np.zeros(n_curves, np.int64) if answered is None else answered[chosen]
     curves = error_curves(posterior[chosen], accuracy, n_before, dependence, seed=seed)
@@ -142,30 +143,30 @@ def _answers_needed(
 def error_curves(
     posterior: FloatArray, accuracy: float, answered: IntArray, dependence: float, *, seed: int = 0
 ) -> FloatArray:
-    """Return the expected error of each task after each number of `STEPS` further answers; tasks × steps.
+    """Return the expected error of each task after each number of `ANSWER_STEPS` further answers; tasks × steps.
 
-    The true class is drawn from the posterior; k answers count as the worth of n + k answers less that of n, and are
-    drawn with the accuracy that such an answer has.
+    The true class is drawn from the posterior. k further answers to a task with n answers count as the effective votes
+    of n + k answers minus those of n (see `worth`), and are drawn with an accuracy that is reduced accordingly.
 
     >>> error_curves(np.array([[0.5, 0.5]]), 0.8, np.array([0]), 0.0)[0, :2].round(2).tolist()
     [0.5, 0.2]
     """
     n_tasks, m = posterior.shape
-    n_draws = max(min(ROWS // n_tasks, MAX_CELLS // (n_tasks * m)), FEWEST_DRAWS)
+    n_draws = max(min(TOTAL_DRAWS // n_tasks, MAX_CELLS // (n_tasks * m)), MIN_DRAWS)
     rng = np.random.default_rng(seed)
     cumulative = posterior.cumsum(axis=1)
     true = np.array([np.searchsorted(row, rng.random(n_draws)) for row in cumulative]).clip(max=m - 1)
     with np.errstate(divide="ignore"):
         scores = np.repeat(np.log(posterior)[:, None, :], n_draws, axis=1)
-    # Column j of `shifted` is the class j places after the true one.
+    # Column j of `shifted` is the class true + j, modulo m: column 0 is the true class.
     shifted = (true[:, :, None] + np.arange(m)) % m
     scores = np.take_along_axis(scores, shifted, axis=2)
     log_odds = float(np.log(accuracy * (m - 1) / (1 - accuracy)))
-    curves = np.empty((n_tasks, len(STEPS)))
+    curves = np.empty((n_tasks, len(ANSWER_STEPS)))
     curves[:, 0] = 1 - posterior.max(axis=1)
-    for step in range(1, len(STEPS)):
-        before = STEPS[step - 1]
-        after = STEPS[step]
+    for step in range(1, len(ANSWER_STEPS)):
+        before = ANSWER_STEPS[step - 1]
+        after = ANSWER_STEPS[step]
         gained = worth(answered + after, dependence) - worth(answered + before, dependence)
         vote = log_odds * gained / (after - before)  # of one answer
         right = 1 / (1 + (m - 1) * np.exp(-vote))
@@ -174,13 +175,13 @@ def error_curves(
         scores += counts * vote[:, None, None]
         most = scores.max(axis=2)
         curves[:, step] = 1 - (1 / np.exp(scores - most[:, :, None]).sum(axis=2)).mean(axis=1)
-    # An expectation does not rise with more answers: where the draws give more, they are too few.
+    # The expected error cannot rise with more answers: a rise is simulation noise.
     falling: FloatArray = np.minimum.accumulate(curves, axis=1)
     return falling
 
 
 def worth(n: IntArray, dependence: float) -> FloatArray:
-    """Return how many independent answers n answers are worth: n/(1 + rho (n - 1)).
+    """Return the effective votes of n answers: n/(1 + rho (n - 1)).
 
     >>> worth(np.array([0, 1, 10]), 0.2).round(2).tolist()
     [0.0, 1.0, 3.57]
@@ -189,7 +190,7 @@ def worth(n: IntArray, dependence: float) -> FloatArray:
 
 
 def _answers_until(curves: FloatArray, target: float) -> FloatArray:
-    """Return the number of answers after which each curve is at the target; infinity where it never is."""
+    """Return the number of answers after which each curve is at the target; infinity if it never is."""
     is_there = curves <= target
     first = is_there.argmax(axis=1)
     rows = np.arange(len(curves))
@@ -197,7 +198,7 @@ def _answers_until(curves: FloatArray, target: float) -> FloatArray:
     high = curves[rows, before]
     low = curves[rows, first]
     part = np.divide(high - target, high - low, out=np.ones(len(curves)), where=high > low)
-    number = STEPS[before] + part.clip(0, 1) * (STEPS[first] - STEPS[before])
+    number = ANSWER_STEPS[before] + part.clip(0, 1) * (ANSWER_STEPS[first] - ANSWER_STEPS[before])
     return np.where(is_there.any(axis=1), np.where(first == 0, 0.0, number), np.inf)
 
 
@@ -207,11 +208,11 @@ def _answers_for_mean(curves: FloatArray, weights: IntArray, target: float) -> f
     numbers = []
     for curve, weight in zip(curves, weights, strict=True):
         at = 0
-        while at < len(STEPS) - 1:  # along the lower convex hull: the steepest fall first
-            slopes = (curve[at] - curve[at + 1 :]) / (STEPS[at + 1 :] - STEPS[at])
+        while at < len(ANSWER_STEPS) - 1:  # follow the lower convex hull, whose slopes become flatter
+            slopes = (curve[at] - curve[at + 1 :]) / (ANSWER_STEPS[at + 1 :] - ANSWER_STEPS[at])
             best = at + 1 + int(slopes.argmax())
             falls.append(weight * (curve[at] - curve[best]))
-            numbers.append(weight * float(STEPS[best] - STEPS[at]))
+            numbers.append(weight * float(ANSWER_STEPS[best] - ANSWER_STEPS[at]))
             at = best
     fall = np.array(falls)
     number = np.array(numbers)

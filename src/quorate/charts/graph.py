@@ -1,8 +1,7 @@
-"""The interaction graph: who shared tasks with whom, and which components cannot be judged.
+"""The chart of the interaction graph: which workers share tasks, and which components cannot be rated.
 
-Where to draw the workers of the interaction graph: each component in a disc of its own, the discs side by side.
-
-Everything starts from fixed places and takes a fixed number of steps, so the same graph is always drawn alike.
+Each component is drawn in its own disc, and the discs do not overlap. The layout starts from fixed positions and takes
+a fixed number of steps, so the drawing of a graph is deterministic.
 """
 
 from collections.abc import Sequence
@@ -32,21 +31,21 @@ from quorate.graph.components import grouped
 from quorate.graph.pairs import PairStats
 from quorate.result import Result
 
-STEPS = 150
-GOLDEN = np.pi * (3 - np.sqrt(5))  # turning by this angle spreads points evenly over a disc
-ASPECT = 1.5  # a drawing is this much wider than high
+LAYOUT_STEPS = 150  # of the force layout
+GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))  # golden angle in radians: points at its multiples cover a disc evenly
+ASPECT = 1.5  # width of a drawing divided by its height
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of workers, and a disc around each component."""
+    """Positions of workers, and a disc around each component."""
 
     at: FloatArray  # shape (workers, 2)
     centre: FloatArray  # shape (components, 2)
     radius: FloatArray
 
     def fitted(self, width: float, most_height: float) -> tuple["Layout", int]:
-        """Scale and move everything into a rectangle; return its height as well."""
+        """Return the layout scaled and moved into a rectangle, and the height of the rectangle, in pixels."""
         radius = self.radius[:, None]
         low = (self.centre - radius).min(axis=0)
         high = (self.centre + radius).max(axis=0)
@@ -59,13 +58,13 @@ class Layout:
 
 
 def place(component: IntArray, i: IntArray, j: IntArray, weight: FloatArray) -> Layout:
-    """Place workers so that those who share many tasks are near each other.
+    """Return positions of workers such that workers who share many tasks are close.
 
     Args:
         component: of each worker, numbered from 0, the largest first.
         i: one end of each edge.
         j: the other end.
-        weight: how strongly each edge pulls.
+        weight: attraction of each edge.
 
     >>> triangle_and_loner = place(np.array([0, 0, 0, 1]), np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3))
     >>> triangle_and_loner.radius.round(2).tolist()
@@ -84,32 +83,33 @@ def place(component: IntArray, i: IntArray, j: IntArray, weight: FloatArray) -> 
 
 
 def _relax(n: int, i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
-    """Let edges pull and all nodes push (Fruchterman and Reingold 1991) until they rest; within the unit disc."""
+    """Return positions in the unit disc by the force layout of Fruchterman and Reingold (1991).
+
+    Edges attract their nodes, and all nodes repel each other.
+    """
     if n == 1:
         return np.zeros((1, 2))
-    turn = GOLDEN * np.arange(n)
+    turn = GOLDEN_ANGLE * np.arange(n)
     at = np.sqrt((np.arange(n) + 0.5) / n)[:, None] * np.stack([np.cos(turn), np.sin(turn)], axis=1)
     pull = np.zeros((n, n))
     pull[i, j] = pull[j, i] = weight / weight.max(initial=1e-9)
     ideal = np.sqrt(np.pi / n)
-    for step in range(STEPS):
-        x, y = (
-            coordinate - coordinate[:, None] for coordinate in at.T.copy()
-        )  # to whoever is in the column, from whoever is in the row
+    for step in range(LAYOUT_STEPS):
+        x, y = (coordinate - coordinate[:, None] for coordinate in at.T.copy())  # from the row's node to the column's
         distance = np.sqrt(x * x + y * y) + 1e-9
         force = ideal**2 / distance**2 - pull * distance / ideal
         np.fill_diagonal(force, 0.0)
         move = np.stack([(force * x).sum(axis=0), (force * y).sum(axis=0)], axis=1)
         length = np.sqrt((move**2).sum(axis=1)) + 1e-9
-        most = 0.3 * (1 - step / STEPS) ** 2 + 1e-3  # ever smaller steps
+        most = 0.3 * (1 - step / LAYOUT_STEPS) ** 2 + 1e-3  # largest move: it decreases with every step
         at += move * (np.minimum(length, most) / length)[:, None]
     at -= (at.max(axis=0) + at.min(axis=0)) / 2
-    spread: FloatArray = at / np.sqrt((at**2).sum(axis=1)).max()
-    return spread
+    positions: FloatArray = at / np.sqrt((at**2).sum(axis=1)).max()
+    return positions
 
 
 def _pack(radius: FloatArray) -> FloatArray:
-    """Put discs side by side: each as near to the middle as it finds room."""
+    """Return centres of discs without overlap: each disc in turn at the free position nearest to the first disc."""
     centre = np.zeros((len(radius), 2))
     angles = np.linspace(0, 2 * np.pi, 48, endpoint=False)
     around = np.stack([ASPECT * np.cos(angles), np.sin(angles)], axis=1)
@@ -126,17 +126,17 @@ def _pack(radius: FloatArray) -> FloatArray:
     return centre
 
 
-MOST_WORKERS = 120
-MOST_EDGES = 900
-HIGHEST = 380  # pixels
+MAX_WORKERS = 120
+MAX_EDGES = 900
+MAX_HEIGHT = 380  # pixels
 
 
 def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> Spec:
-    """Draw workers and the tasks they share; of a large crowd, the most active of each component.
+    """Return the chart of workers and the tasks they share; for a large crowd, the most active of each component.
 
     Args:
         result: what was aggregated.
-        copying: pairs of workers, by code, to mark.
+        copying: pairs of worker codes to mark.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
@@ -146,12 +146,13 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> S
     answers = result.answers
     verdict = result.identifiability
     component = verdict.component[: answers.n_workers]
-    chosen = choose_workers(answers, component, MOST_WORKERS, [code for pair in copying for code in pair])
+    chosen = choose_workers(answers, component, MAX_WORKERS, [code for pair in copying for code in pair])
     pairs = pairs_among(answers, chosen)
-    edge_index = strongest(pairs, len(chosen), MOST_EDGES)
+    edge_index = strongest(pairs, len(chosen), MAX_EDGES)
     numbers, component_of_chosen = np.unique(component[chosen], return_inverse=True)
     pull = np.sqrt(pairs.shared[edge_index].astype(np.float64))
-    layout, height = place(component_of_chosen, pairs.i[edge_index], pairs.j[edge_index], pull).fitted(WIDTH, HIGHEST)
+    layout = place(component_of_chosen, pairs.i[edge_index], pairs.j[edge_index], pull)
+    layout, height = layout.fitted(WIDTH, MAX_HEIGHT)
 
     names = short_names(answers.worker_names.to_pylist())
     alone = np.bincount(component_of_chosen) == 1
@@ -164,7 +165,7 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> S
 
 
 def _discs(layout: Layout, numbers: IntArray, identifiable: BoolArray, alone: BoolArray) -> Spec:
-    """Draw a disc behind each component; a dashed ring where it cannot be judged."""
+    """Return the layer with a disc behind each component; a dashed ring if it cannot be rated."""
     rows = [
         {
             **_at(layout.centre[k]),
@@ -207,7 +208,7 @@ def _edges(
     names: Sequence[str],
     copying: Sequence[tuple[int, int]],
 ) -> list[Spec]:
-    """Draw a line for each pair that shares tasks, the thicker the more; those who may copy stand out."""
+    """Return layers with a line per pair that shares tasks, thicker for more tasks; pairs who may copy are marked."""
     marked = {frozenset(pair) for pair in copying}
     plain: list[Spec] = []
     bold: list[Spec] = []
@@ -234,7 +235,7 @@ def _edges(
 
 
 def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str]) -> Spec:
-    """Draw each worker: colour and shape by rating, size by answers."""
+    """Return the layer of workers: colour and shape by rating, size by number of answers."""
     n_answers = result.answers.per_worker
     kinds = ratings(result)
     rows = []
@@ -258,5 +259,5 @@ def _at(point: Any, x: str = "x", y: str = "y") -> dict[str, float]:
 
 
 def _place() -> Spec:
-    """Take x and y as pixels."""
+    """Return encodings of x and y in pixels."""
     return {"x": quantitative("x", scale=None, axis=None), "y": quantitative("y", scale=None, axis=None)}

@@ -1,4 +1,4 @@
-"""`result.plot`, and the HTML view of a result in a notebook: tables and small charts without further packages."""
+"""`result.plot`, and the HTML view of a result in a notebook: tables and small charts without other packages."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -29,28 +29,28 @@ class Plots:
     result: Result
 
     def skills(self) -> Any:
-        """Draw every worker's skill with its interval, the most skilled first."""
+        """Return the chart of each worker's skill with its interval, the most skilled first."""
         return _altair(skills_chart(self.result))
 
     def graph(self, *, copying: Sequence[tuple[int, int]] = ()) -> Any:
-        """Draw who shared tasks with whom, component by component; pairs in ``copying`` (by code) are marked."""
+        """Return the chart of the interaction graph by component; pairs of codes in ``copying`` are marked."""
         return _altair(graph_chart(self.result, copying=copying))
 
     def agreement(self) -> Any:
-        """Draw how alike each two workers answered."""
+        """Return the map of agreement between each two workers."""
         return _altair(agreement_chart(self.result))
 
     def confidence(self, *, sure: float = SURE) -> Any:
-        """Draw how many labels are how sure; those below ``sure`` need more answers."""
+        """Return the histogram of the confidence of the labels; labels below ``sure`` need more answers."""
         return _altair(confidence_chart(self.result, sure))
 
 
 def _altair(chart: Spec) -> Any:
-    """Make an altair chart of a specification."""
+    """Return a specification as an altair chart."""
     alt = _library()
 
     def made(kind: Any, part: Spec) -> Any:
-        """Make what is around the rows, then put them in as a whole."""
+        """Return the part as an altair object, to which the rows are added as a whole."""
         around = kind.from_dict({**part, "data": {"values": []}})
         around.data = alt.Data(values=Rows(part["data"]["values"])) if "data" in part else alt.Undefined
         return around
@@ -58,13 +58,13 @@ def _altair(chart: Spec) -> Any:
     layers = [made(alt.Chart, layer) for layer in chart["layer"]]
     layered = made(alt.LayerChart, {**chart, "layer": []})
     layered.layer = layers
-    object.__setattr__(layered, "__class__", _offline_chart())  # altair takes other attributes for its own
+    object.__setattr__(layered, "__class__", _offline_chart())  # altair's own setattr would change the specification
     return layered
 
 
 @cache
 def _offline_chart() -> Any:
-    """Return altair's class of charts with layers, shown in notebooks as a drawing, which needs no network.
+    """Return a subclass of altair's LayerChart that notebooks show as SVG, without a network.
 
     Altair's own view loads JavaScript from a server.
     """
@@ -92,14 +92,14 @@ def _library() -> Any:
 
 
 class Rows(Sequence[Spec]):
-    """The rows of a chart, as a whole: altair copies lists and dictionaries field by field at every step.
+    """The rows of a chart as one object: altair copies lists and dictionaries field by field at every step.
 
     >>> import altair
     >>> altair.Chart(altair.Data(values=Rows([{"x": 1}]))).mark_point().to_dict()["data"]
     {'values': [{'x': 1}]}
     """
 
-    _schema: ClassVar[dict[str, str]] = {"type": "array"}  # what altair knows its own by
+    _schema: ClassVar[dict[str, str]] = {"type": "array"}  # altair recognises its own objects by this attribute
 
     def __init__(self, rows: Sequence[Spec]) -> None:
         self.rows = list(rows)
@@ -111,11 +111,11 @@ class Rows(Sequence[Spec]):
         return self.rows[at]
 
     def to_dict(self, *_: Any, **__: Any) -> list[Spec]:
-        """Return the rows as they are."""
+        """Return the rows unchanged."""
         return self.rows
 
 
-MOST_LISTED = 12  # workers, and tasks
+MAX_LISTED = 12  # largest number of workers, and of tasks
 STYLE = (
     ".quorate table{border-collapse:collapse;font-variant-numeric:tabular-nums;display:inline-table;margin:0 2em 1em 0;"
     "vertical-align:top}.quorate td,.quorate th{padding:.15em .6em;text-align:left}"
@@ -140,27 +140,27 @@ def result_html(result: Result) -> str:
 
 
 def _workers(result: Result) -> str:
-    """Show the most and the least skilled, each with its interval drawn to scale."""
+    """Return a table of the most and the least skilled workers, each with a drawing of its interval."""
     answers = result.answers
-    sure = result.intervals
+    intervals = result.intervals
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
-    half = MOST_LISTED // 2
-    shown = order if len(order) <= MOST_LISTED else np.concatenate([order[:half], order[-half:]])
+    half = MAX_LISTED // 2
+    shown = order if len(order) <= MAX_LISTED else np.concatenate([order[:half], order[-half:]])
     kinds = ratings(result)
     worker_names = answers.worker_names.to_pylist()
     names = short_names([worker_names[k] for k in shown])
     rows = []
     for name, k in zip(names, shown.tolist(), strict=True):
         skill = "–" if np.isnan(result.skills[k]) else f"{result.skills[k]:.2f}"
-        bar = _interval(result.skills[k], sure.low[k], sure.high[k], COLOURS[kinds[k]])
+        bar = _interval(result.skills[k], intervals.low[k], intervals.high[k], COLOURS[kinds[k]])
         cells = [as_text(name), skill, bar, f"{answers.per_worker[k]:,}", as_text(RATINGS[kinds[k]])]
         rows.append(cells)
-    title = "Workers" if len(order) <= MOST_LISTED else f"Workers: best and worst of {len(order):,}"
+    title = "Workers" if len(order) <= MAX_LISTED else f"Workers: best and worst of {len(order):,}"
     return _table(title, ["worker", "skill", "", "answers", "rating"], rows)
 
 
 def _interval(skill: float, low: float, high: float, colour: str) -> str:
-    """Draw a skill and its interval on a line from -1 to 1."""
+    """Return a drawing of a skill and its interval on a line from -1 to 1."""
     if np.isnan(skill):
         return ""
     low, high = (skill, skill) if np.isnan(low) else (low, high)
@@ -174,7 +174,7 @@ def _interval(skill: float, low: float, high: float, colour: str) -> str:
 
 
 def _confidence(result: Result) -> str:
-    """Show how many tasks have which confidence, as bars."""
+    """Return a table with the histogram of the confidence."""
     rows = confidence_rows(result)
     most = max((row["tasks"] for row in rows), default=0)
     cells = []
@@ -189,9 +189,9 @@ def _confidence(result: Result) -> str:
 
 
 def _doubtful(result: Result) -> str:
-    """Show the tasks whose label is least sure."""
+    """Return a table of the tasks with the least certain labels."""
     task_vote = result.vote
-    order = np.argsort(task_vote.confidence, kind="stable")[:MOST_LISTED]
+    order = np.argsort(task_vote.confidence, kind="stable")[:MAX_LISTED]
     tasks = result.answers.task_names.to_pylist()
     classes = result.answers.classes.to_pylist()
     rows = []
@@ -202,14 +202,14 @@ def _doubtful(result: Result) -> str:
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Put cells, which are HTML already, in a table."""
+    """Return a table of cells that are already HTML."""
     head = "".join(f"<th scope='col'>{column}</th>" for column in columns)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><caption>{as_text(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def as_text(text: str) -> str:
-    """Let a name be text on a page: no markup, and nothing that a page obeys instead of showing it.
+    """Return a text escaped for HTML, with control characters made visible.
 
     >>> as_text("<b>")
     '&lt;b&gt;'

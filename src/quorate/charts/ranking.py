@@ -1,4 +1,4 @@
-"""Charts of a ranking: items with intervals, judges by skill and leaning, wins by pair beside what is expected."""
+"""Charts of a ranking: items with intervals, judges by skill and side preference, observed wins of pairs."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ from quorate.charts.vega import (
 )
 from quorate.ranking.ranking import Ranking
 
-MAX_ITEMS = 60  # drawn in the chart of items
-MAX_MATRIX_ITEMS = 25  # drawn in the matrix of pairs
-MAX_JUDGES = 400
-MISFIT = float(ndtri(0.995))  # of a pair, in standard deviations, that is marked: one in a hundred by chance
+MAX_ITEMS = 60  # items in the chart of items
+MAX_MATRIX_ITEMS = 25  # items in the matrix of pairs
+MAX_JUDGES = 400  # judges in the chart of judges
+MIN_MARKED_MISFIT = float(ndtri(0.995))  # standard deviations above which a pair is marked: 1 in 100 pairs by chance
 TIER_COLOURS = ("good", "unknown")
 STATUS_LOOK = {
     "identified": ("good", "circle"),
@@ -35,7 +35,7 @@ STATUS_LOOK = {
 
 
 def item_chart(ranking: Ranking) -> Spec:
-    """Draw items in order, with intervals; tiers alternate in colour, and open bounds end in an arrow.
+    """Return the chart of items in order, with intervals; tiers alternate in colour, open bounds end in an arrow.
 
     >>> import quorate
     >>> votes = {"left": list("aab"), "right": list("bcc"), "winner": ["left", "left", "left"]}
@@ -93,7 +93,7 @@ def _bound(value: float | None) -> str:
 
 
 def judge_chart(ranking: Ranking) -> Spec:
-    """Draw judges by skill and leaning to the left; the size of a mark is the number of comparisons."""
+    """Return the chart of judges by skill and preference for the left side; marks grow with the comparisons."""
     table = ranking.judges.to_arrow().to_pylist()
     table = sorted(table, key=lambda row: -float(row["comparisons"]))[:MAX_JUDGES]
     rows = []
@@ -123,7 +123,7 @@ def judge_chart(ranking: Ranking) -> Spec:
 
 
 def pair_chart(ranking: Ranking) -> Spec:
-    """Draw the share of wins of each pair among the leading items; a cross marks pairs far from what is expected."""
+    """Return the matrix of shares of wins among the leading items; an x marks pairs with a large misfit."""
     names = ranking.items["item"].to_pylist()[:MAX_MATRIX_ITEMS]
     short = dict(zip(names, short_names(names), strict=True))
     rows = []
@@ -138,7 +138,7 @@ def pair_chart(ranking: Ranking) -> Spec:
         ):
             label = f"{x} against {y}: won {share:.0%} of {pair['comparisons']:,.0f}, expected {expectation:.0%}"
             mark: Spec = {"x": short[x], "y": short[y], "share": round(float(share), 4), "tip": label}
-            if abs(pair["misfit"]) > MISFIT:
+            if abs(pair["misfit"]) > MIN_MARKED_MISFIT:
                 mark["misfit"] = "x"
             rows.append(mark)
     domain = {"domain": [short[name] for name in names]}

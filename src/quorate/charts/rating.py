@@ -27,9 +27,9 @@ from quorate.rating.rating import (
     Rating,
 )
 
-MAX_SCORES = 300  # tasks that are drawn, evenly from the lowest to the highest score
-MAX_LINES = 60  # raters that are drawn, those of most answers
-MAX_HEAT_RATERS = 40  # in the map of correlations
+MAX_SCORES = 300  # tasks that are drawn, evenly spaced by rank of score
+MAX_LINES = 60  # raters that are drawn, those with the most answers
+MAX_HEAT_RATERS = 40  # raters in the map of correlations
 RELIABILITIES = tuple(round(0.5 + 0.01 * k, 2) for k in range(47))
 STATUS_COLOURS = {
     IDENTIFIED: PALETTE["good"],
@@ -42,7 +42,7 @@ STATUS_COLOURS = {
 
 
 def scores_chart(rating: Rating) -> Spec:
-    """Scores in ascending order with their intervals; the plain mean as a hollow dot."""
+    """Return the chart of scores in ascending order with their intervals; plain means are hollow dots."""
     tasks = rating.tasks
     rated = np.flatnonzero(tasks.n_answers > 0)
     order = rated[np.argsort(tasks.score[rated], kind="stable")]
@@ -76,7 +76,7 @@ def scores_chart(rating: Rating) -> Spec:
 
 
 def lines_chart(rating: Rating) -> Spec:
-    """Return what each rater answers to a task of each score: bias and scale as a line, noise as its width."""
+    """Return the chart of each rater's answer by score of the task: bias and scale as a line, noise as its width."""
     raters = rating.raters
     order = np.lexsort([np.arange(len(raters.n_answers)), -raters.n_answers])[:MAX_LINES]
     rated = rating.tasks.n_answers > 0
@@ -115,7 +115,7 @@ def lines_chart(rating: Rating) -> Spec:
 
 
 def needed_chart(rating: Rating) -> Spec:
-    """Raters needed per task for each reliability."""
+    """Return the chart of the raters needed per task for each reliability."""
     rows = []
     for target in RELIABILITIES:
         needed = rating.reliability.raters_needed(target)
@@ -131,7 +131,7 @@ def needed_chart(rating: Rating) -> Spec:
 
 
 def heat_chart(rating: Rating) -> Spec | None:
-    """Correlations of what scores do not explain, raters ordered by group; None where no pair shares enough tasks."""
+    """Return the map of correlations of residuals, raters by group; None if no pair shares enough tasks."""
     shared = rating.shared
     if shared.correlation is None or shared.raters is None:
         return None

@@ -1,7 +1,7 @@
 """Three charts of a result as Vega-Lite: skills of the workers, agreement between them, confidence of the labels.
 
-`skills_chart` draws the workers by skill, each with its interval. `agreement_chart` is a map of how much more often two
-workers agree than by chance. `confidence_chart` counts the tasks by the confidence of their label.
+`skills_chart` has the workers by skill, each with its interval. `agreement_chart` is a map of how much more often two
+workers agree than by chance. `confidence_chart` has the number of tasks by the confidence of their label.
 """
 
 import math
@@ -30,12 +30,12 @@ from quorate.errors import count
 from quorate.graph.pairs import correlations
 from quorate.result import Result
 
-NAMED = 40  # up to so many workers, each has a line with its name
-DRAWN = 400  # of more, so many are drawn
+MAX_NAMED_WORKERS = 40  # largest number of workers who each have a row with their name
+MAX_DRAWN_WORKERS = 400  # largest number of workers who are drawn
 
 
 def skills_chart(result: Result) -> Spec:
-    """Draw every worker's skill and interval, the most skilled first; of a large crowd, an even sample.
+    """Return the chart of each worker's skill and interval, the most skilled first; for a large crowd, an even sample.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
@@ -43,11 +43,11 @@ def skills_chart(result: Result) -> Spec:
     5
     """
     rows = skill_rows(result)
-    return _named(rows) if len(result.skills) <= NAMED else _ranked(rows, len(result.skills))
+    return _named(rows) if len(result.skills) <= MAX_NAMED_WORKERS else _ranked(rows, len(result.skills))
 
 
 def skill_rows(result: Result) -> list[Spec]:
-    """List what the chart draws: a worker per row, best first, those of no skill last.
+    """Return the rows of the chart: one per worker, best first, workers without a skill last.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 1, 2], "worker": list("abcd"), "label": list("xxyx")})
@@ -59,7 +59,7 @@ def skill_rows(result: Result) -> list[Spec]:
     kinds = ratings(result)
     names = short_names(result.answers.worker_names.to_pylist())
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
-    chosen = np.unique(np.linspace(0, len(order) - 1, min(len(order), DRAWN)).round().astype(int))
+    chosen = np.unique(np.linspace(0, len(order) - 1, min(len(order), MAX_DRAWN_WORKERS)).round().astype(int))
     rows = []
     for rank, k in zip(chosen.tolist(), order[chosen].tolist(), strict=True):
         rating = RATINGS[kinds[k]]
@@ -79,7 +79,8 @@ def _skill_text(skill: float, low: float, high: float) -> str:
 
 
 def _named(rows: list[Spec]) -> Spec:
-    # By the scale's domain: a list to sort by becomes a JavaScript object, in which `constructor` is there already.
+    # The order is given as the domain of the scale: as "sort" it becomes a JavaScript object, which has a key
+    # `constructor` already.
     order = {"domain": list(dict.fromkeys(row["worker"] for row in rows))}
     worker = nominal("worker", scale=order, title=None, axis={"labelLimit": 130, "grid": False})
     ends = {"x": quantitative("low", title="skill", scale=_scale(rows)), "x2": {"field": "high"}, "y": worker}
@@ -121,12 +122,12 @@ def _scale(rows: list[Spec]) -> Spec:
 
 
 def _guessing(channel: str) -> Spec:
-    """Draw a line where guessing is."""
+    """Return a line at skill 0, which is guessing."""
     return layer("rule", {channel: {"datum": 0}}, color=PALETTE["faint"], strokeDash=[4, 3], aria=False)
 
 
-MOST_IN_MAP = 40  # workers
-STEPS = (-0.5, -0.25, -0.1, 0.1, 0.4, 0.7)  # of the correlation, between the colours
+MAX_MAP_WORKERS = 40  # workers in the agreement map
+LEVEL_LIMITS = (-0.5, -0.25, -0.1, 0.1, 0.4, 0.7)  # correlations at which the colour changes
 LEVELS = (
     "always disagree",
     "mostly disagree",
@@ -136,19 +137,19 @@ LEVELS = (
     "mostly agree",
     "always agree",
 )
-# Shared tasks below which a square is small, or middling.
-FEW = 5
-MANY = 20
+# Numbers of shared tasks below which a square is small, or of medium size.
+FEW_SHARED_TASKS = 5
+MANY_SHARED_TASKS = 20
 
 
 def agreement_chart(result: Result, *, first: Sequence[int] = ()) -> Spec:
-    """Draw a square for each two workers who share tasks: blue where alike, orange where opposite.
+    """Return the map of agreement, a square per pair that shares tasks: blue for agreement, orange for disagreement.
 
-    Of a large crowd, the forty most active and those named first.
+    A large crowd is limited to MAX_MAP_WORKERS workers: those in ``first``, then the most active.
 
     Args:
         result: what was aggregated.
-        first: workers, by code, who must be there.
+        first: codes of workers who are always included.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
@@ -180,7 +181,7 @@ def agreement_chart(result: Result, *, first: Sequence[int] = ()) -> Spec:
 
 
 def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[Spec], list[str]]:
-    """List the squares of the map, each pair twice, and the workers in the order of their skill.
+    """Return the squares of the map, each pair twice, and the workers by component, then skill.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})
@@ -191,20 +192,20 @@ def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[S
     answers = result.answers
     skills = np.nan_to_num(result.skills, nan=-2.0)
     component = result.identifiability.component[: answers.n_workers]
-    chosen = choose_workers(answers, component, MOST_IN_MAP, first)
+    chosen = choose_workers(answers, component, MAX_MAP_WORKERS, first)
     chosen = chosen[np.lexsort([chosen, -skills[chosen], component[chosen]])]
     pairs = pairs_among(answers, chosen)
     worker_names = answers.worker_names.to_pylist()
     names = short_names([worker_names[k] for k in chosen])
-    level = np.searchsorted(STEPS, correlations(pairs, max(answers.n_classes, 2)), side="right")
+    level = np.searchsorted(LEVEL_LIMITS, correlations(pairs, max(answers.n_classes, 2)), side="right")
     rows = []
     for e in np.lexsort([pairs.j, pairs.i]).tolist():
         shared = int(pairs.shared[e])
         agreed = int(pairs.agreed[e])
         fill = 0.94
-        if shared < FEW:
+        if shared < FEW_SHARED_TASKS:
             fill = 0.45
-        elif shared < MANY:
+        elif shared < MANY_SHARED_TASKS:
             fill = 0.7
         one, two = (names[end[e]] for end in (pairs.i, pairs.j))
         tip = f"{one} and {two}: the same answer on {agreed:,} of {shared:,} shared tasks"
@@ -214,19 +215,19 @@ def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[S
 
 
 BINS = 20
-SURE = 0.9  # a label less sure than this needs more answers
+SURE = 0.9  # default of the confidence below which a label needs more answers
 VERDICTS = ("confident", "to review")
 
 
 def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
-    """Count the tasks in each twentieth of the confidence; those without one are not counted.
+    """Return the number of tasks in each bin of the confidence, of width 1/BINS; empty bins are left out.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")}, "majority")
     >>> [(row["low"], row["tasks"]) for row in confidence_rows(result)]
     [(0.5, 1), (0.95, 1)]
     """
-    # A share such as 0.3 may be stored a hair below it; it belongs to the bar that it begins.
+    # A share such as 0.3 may be stored as a slightly smaller number; it belongs to the bin that begins at 0.3.
     confidence = result.vote.confidence
     stated = confidence[~np.isnan(confidence)]
     place = np.minimum(np.floor(stated * BINS + 1e-9).astype(int), BINS - 1)
@@ -242,7 +243,7 @@ def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
 
 
 def confidence_chart(result: Result, sure: float = SURE) -> Spec:
-    """Draw how many tasks have which confidence.
+    """Return the histogram of the confidence of the labels.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)

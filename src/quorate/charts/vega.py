@@ -1,7 +1,7 @@
 """Charts as plain Vega-Lite specifications: encodings, colours, shapes of ratings, and which workers to draw.
 
-`quorate.reporting.svg` draws a specification for a page; `notebook.py` makes an altair chart of it. Colour-blind
-readers can distinguish the colours (Okabe and Ito), and every colour has a shape.
+`quorate.reporting.svg` draws a specification for a page; `notebook.py` returns it as an altair chart. Colour-blind
+readers can distinguish the colours (Okabe and Ito), and ratings also differ by shape.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from quorate.skills.signs import strongest_tree
 
 
 def choose_workers(answers: Answers, component: IntArray, most: int, first: Sequence[int] = ()) -> IntArray:
-    """Choose at most so many workers: those named first, then in turn the most active of each component.
+    """Return the codes of at most ``most`` workers: those in ``first``, then the most active of each component in turn.
 
-    Small components are there to be seen, so each gives one worker before any gives its second; no component but the
-    largest gives more than a dozen.
+    Each component has one worker before any has a second, so that small components are visible; only the largest
+    component has more than twelve, as long as other workers are left.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 30, 3).answers
@@ -34,7 +34,7 @@ def choose_workers(answers: Answers, component: IntArray, most: int, first: Sequ
     starts = np.searchsorted(component[by_component], component[by_component])
     round_of[by_component] = np.arange(answers.n_workers) - starts
     late = (component > 0) & (round_of >= 12)
-    # A quarter of the places is enough for the first of each small component.
+    # The most // 4 largest components come first: more small components are not needed.
     crowded = (component > most // 4) & (round_of >= 0)
     order = np.lexsort([active.argsort(), round_of, crowded, late])
     named = np.array(list(dict.fromkeys(first)), np.int64)
@@ -42,7 +42,7 @@ def choose_workers(answers: Answers, component: IntArray, most: int, first: Sequ
 
 
 def pairs_among(answers: Answers, chosen: IntArray) -> PairStats:
-    """Count the pairs of chosen workers, by their places among them; the others' answers are not looked at.
+    """Return the pairs among chosen workers; their codes are indices into ``chosen``.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2, 2], "worker": list("abcac"), "label": list("xxyxx")})
@@ -50,20 +50,20 @@ def pairs_among(answers: Answers, chosen: IntArray) -> PairStats:
     >>> pairs.i.tolist(), pairs.j.tolist(), pairs.shared.tolist(), pairs.agreed.tolist()
     ([0], [1], [2], [1])
     """
-    place = np.full(answers.n_workers, -1)
-    place[chosen] = np.arange(len(chosen))
-    inside = answers.where(place[answers.worker] >= 0)
+    index = np.full(answers.n_workers, -1)
+    index[chosen] = np.arange(len(chosen))
+    inside = answers.where(index[answers.worker] >= 0)
     names = take(answers.worker_names, chosen)
-    return pair_stats(replace(inside, worker=place[inside.worker], worker_names=names))
+    return pair_stats(replace(inside, worker=index[inside.worker], worker_names=names))
 
 
 def strongest(pairs: PairStats, n: int, most: int) -> IntArray:
-    """Choose at most so many pairs: first those that hold each component together, then those who share most.
+    """Return the indices of at most ``most`` pairs: a spanning tree of each component, then the most shared tasks.
 
     Args:
-        pairs: over n workers.
-        n: workers.
-        most: pairs to choose.
+        pairs: of n workers.
+        n: number of workers.
+        most: largest number of pairs.
 
     >>> pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [5, 4, 3], [5, 0, 3]]))
     >>> strongest(pairs, 3, 2).tolist()
@@ -71,27 +71,27 @@ def strongest(pairs: PairStats, n: int, most: int) -> IntArray:
     """
     if len(pairs) <= most:
         return np.arange(len(pairs))
-    is_held = np.zeros(len(pairs), dtype=bool)
-    is_held[strongest_tree(n, pairs.i, pairs.j, pairs.shared.astype(np.float64))] = True
-    order = np.lexsort([np.arange(len(pairs)), -pairs.shared, ~is_held])
+    is_in_tree = np.zeros(len(pairs), dtype=bool)
+    is_in_tree[strongest_tree(n, pairs.i, pairs.j, pairs.shared.astype(np.float64))] = True
+    order = np.lexsort([np.arange(len(pairs)), -pairs.shared, ~is_in_tree])
     return np.sort(order[:most])
 
 
-# By what each means here. A page that knows dark from light puts its own colour in place of each.
+# Colours by meaning. The page replaces each by a variable, which differs between light and dark mode.
 PALETTE = {
     "ink": "#1f2328",
     "faint": "#59636e",
     "line": "#c4cad1",
     "grid": "#e6e9ed",
     "good": "#0072b2",  # blue
-    "doubt": "#d98c00",  # orange, a shade darker than theirs so that it shows on white
-    "bad": "#c44e00",  # vermilion, likewise
+    "doubt": "#d98c00",  # orange, darker than that of Okabe and Ito for contrast on white
+    "bad": "#c44e00",  # vermilion, also darker
     "unknown": "#7a828b",
     "copy": "#b4578c",  # purple
 }
-# Agreement, from opposite to alike; the middle is chance.
+# Agreement, from always different to always equal answers; the middle is chance.
 AGREEMENT = ("#b24600", "#e0803c", "#f3c9a5", "#e9ebee", "#b3d4ea", "#5ba3cf", "#0064a0")
-WIDTH = 420  # pixels: two charts side by side on a desk, one on a phone
+WIDTH = 420  # pixels: two charts side by side on a desktop screen, one on a phone
 FONT = "system-ui, sans-serif"
 LOOK: dict[str, Any] = {
     "font": FONT,
@@ -124,7 +124,7 @@ Spec = dict[str, Any]
 
 
 def quantitative(field: str, **more: Any) -> Spec:
-    """Encode a field of numbers.
+    """Return the encoding of a numeric field.
 
     >>> quantitative("skill", title="how good")
     {'field': 'skill', 'type': 'quantitative', 'title': 'how good'}
@@ -133,7 +133,7 @@ def quantitative(field: str, **more: Any) -> Spec:
 
 
 def nominal(field: str, **more: Any) -> Spec:
-    """Encode a field of names.
+    """Return the encoding of a field of names.
 
     >>> nominal("worker")
     {'field': 'worker', 'type': 'nominal'}
@@ -142,7 +142,7 @@ def nominal(field: str, **more: Any) -> Spec:
 
 
 def coded(field: str, names: Sequence[str], appearances: Sequence[str], **more: Any) -> Spec:
-    """Encode a field of few names, each by a look of its own; the legend has them in this order.
+    """Return the encoding of a field of few names, each with its own appearance; the legend has them in this order.
 
     >>> coded("verdict", ["yes", "no"], ["green", "red"])["scale"]
     {'domain': ['yes', 'no'], 'range': ['green', 'red']}
@@ -151,7 +151,7 @@ def coded(field: str, names: Sequence[str], appearances: Sequence[str], **more: 
 
 
 def hover() -> Spec:
-    """Encode the description of a mark, as a tooltip and for screen readers.
+    """Return the encoding of the description of a mark, as a tooltip and for screen readers.
 
     >>> sorted(hover())
     ['description', 'tooltip']
@@ -160,13 +160,13 @@ def hover() -> Spec:
 
 
 def layer(mark: str, encoding: Spec, rows: Sequence[Spec] | None = None, **look: Any) -> Spec:
-    """Draw a mark for each row, of the layer's own or of the chart.
+    """Return a layer with one mark per row.
 
     Args:
         mark: of Vega-Lite, such as "point".
-        encoding: a channel's name -> what it shows.
-        rows: one dictionary a mark, where the layer has its own.
-        look: what is the same for all marks.
+        encoding: encodings by channel.
+        rows: one dictionary per mark; None: the rows of the chart.
+        look: properties of all marks.
 
     >>> layer("point", {"x": quantitative("skill")}, size=9)
     {'mark': {'type': 'point', 'size': 9}, 'encoding': {'x': {'field': 'skill', 'type': 'quantitative'}}}
@@ -176,12 +176,12 @@ def layer(mark: str, encoding: Spec, rows: Sequence[Spec] | None = None, **look:
 
 
 def layered(layers: Sequence[Spec], rows: Sequence[Spec], *, height: int | dict[str, int]) -> Spec:
-    """Put layers that share their rows on one drawing, axes and names included in its width.
+    """Return a chart of layers that share their rows; its width includes axes and names.
 
     Args:
-        layers: the lowest first.
-        rows: one dictionary a mark.
-        height: in pixels, or a step for each row of a list.
+        layers: the bottom layer first.
+        rows: one dictionary per mark.
+        height: in pixels, or {"step": pixels per band}.
 
     >>> layered([layer("point", {})], [{}], height=100)["width"]
     420
@@ -191,7 +191,7 @@ def layered(layers: Sequence[Spec], rows: Sequence[Spec], *, height: int | dict[
 
 
 def canvas(layers: Sequence[Spec], *, height: int | dict[str, int]) -> Spec:
-    """Put layers on one drawing, in the house's look.
+    """Return a chart of layers with the common colours and fonts.
 
     >>> canvas([layer("point", {}, [{}])], height=100)["config"]["axis"]["gridColor"]
     '#e6e9ed'
@@ -221,11 +221,11 @@ SHAPES = (
     "diamond",
     "triangle-right",
 )
-LONGEST = 28  # characters of a name in a chart
+MAX_NAME_LENGTH = 28  # characters of a name in a chart
 
 
 def legend(rows: Sequence[Spec]) -> Spec:
-    """Encode the rating of each row by colour and shape; the legend has the ratings that occur.
+    """Return the encoding of ratings by colour and shape; the legend has the ratings that occur.
 
     >>> legend([{"rating": "weak"}, {"rating": "good"}])["shape"]["scale"]["domain"]
     ['good', 'weak']
@@ -239,10 +239,10 @@ def legend(rows: Sequence[Spec]) -> Spec:
     }
 
 
-def short_names(names: Sequence[Any], longest: int = LONGEST) -> list[str]:
-    """Write ids as text that fits a chart, all different: a long one is cut, and numbered where that makes two alike.
+def short_names(names: Sequence[Any], longest: int = MAX_NAME_LENGTH) -> list[str]:
+    """Return ids as different texts that fit a chart: long ones are cut, and numbered if two would be equal.
 
-    Characters that nobody sees, such as those that turn the direction of writing, become visible.
+    Invisible characters, such as those that change the direction of writing, are replaced.
 
     >>> short_names([7, "ann", "x" * 50, "x" * 51], longest=5)
     ['7', 'ann', 'xxxx…', 'xxxx… (2)']
@@ -253,10 +253,10 @@ def short_names(names: Sequence[Any], longest: int = LONGEST) -> list[str]:
         if not text.isprintable():
             text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
         text = text if len(text) <= longest else text[: longest - 1] + "…"
-        unlike = text
+        unique = text
         number = 1
-        while unlike in shown:
+        while unique in shown:
             number += 1
-            unlike = f"{text} ({number})"
-        shown[unlike] = None
+            unique = f"{text} ({number})"
+        shown[unique] = None
     return list(shown)

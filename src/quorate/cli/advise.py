@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AdviseCommand(AnswersCommand):
-    """Shows the options that most people need."""
+    """The command whose help lists the options that most people need."""
 
     rare = AnswersCommand.rare | {"key_out", "batch", "quiet"}
 
@@ -201,7 +201,7 @@ def _print_next_steps(reading: "Reading", gold: list[str] | None, show: str | No
 
 
 def _available_file(ctx: typer.Context, available: str | None) -> str | None:
-    """Return the file of workers who can be asked; --workers named it in 0.2, which is taken with a warning."""
+    """Return the file of available workers; the name --workers of release 0.2 is accepted with a warning."""
     from quorate.cli.terminal import print_lines
 
     workers = ctx.obj["workers"]
@@ -213,9 +213,9 @@ def _available_file(ctx: typer.Context, available: str | None) -> str | None:
 
 
 def _number_and_files(expert: int | None, gold: list[str]) -> tuple[int | None, list[str] | None]:
-    """Return how many tasks an expert is to label, and the files of known labels; None for no file.
+    """Return the number of tasks for an expert, and the files of known labels; None if not given.
 
-    A number given to --gold, as 0.2.0 had it, is taken with a warning.
+    A number as the value of --gold, as in release 0.2.0, is accepted with a warning.
 
     Raises:
         OptionError: there are two numbers.
@@ -244,7 +244,7 @@ def _print(
     texts: "TaskTexts | None" = None,
     lines: list[str] | None = None,
 ) -> None:
-    """Write the tables that have a path; the first goes to the terminal or the pipe if it has none."""
+    """Write the tables that have a path; without a path, the first is printed to the terminal or the pipe."""
     from quorate.cli.outputs import for_files, with_texts
     from quorate.cli.terminal import json_text, print_data, print_head, print_lines, written_line
     from quorate.io.write_table import write_table, write_tables

@@ -1,6 +1,6 @@
-"""`quorate aggregate`: answers -> labels, skills, posterior.
+"""`quorate aggregate`: labels, skills and posterior from answers.
 
-Answers that are too many for memory are packed into blocks on disk (`_aggregate_out_of_core`).
+If there are too many answers for memory, they are packed into blocks on disk (`_aggregate_out_of_core`).
 """
 
 import sys
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from quorate.io.read import Reading
     from quorate.result import Result
 
-CONFIDENT = 0.9  # a label of this confidence can be used, unless --min-confidence sets another limit
+DEFAULT_MIN_CONFIDENCE = 0.9  # a label of this confidence can be used, unless --min-confidence sets another limit
 # Options that need all labels in memory.
 MEMORY_ONLY = (
     *("soft_labels_out", "long", "min_confidence", "review_out", "predictions", "output_format", "to"),
@@ -140,7 +140,7 @@ def aggregate(
 
 
 def _split_name(predictions: str | None) -> tuple[str | None, str | None]:
-    """Split NAME=FILE; a file of that complete name comes first, and an address may have an equals sign."""
+    """Return name and file of NAME=FILE; no name if a file with this complete name exists or it is an address."""
     import os
 
     name, equals, file = (predictions or "").partition("=")
@@ -153,7 +153,7 @@ def _interval_choice(text: str) -> tuple[str, float]:
     """Return how intervals are computed and their level, from --intervals.
 
     Raises:
-        OptionError: it is neither a level nor a kind.
+        OptionError: a part is neither a level nor a kind.
 
     >>> _interval_choice("0.9"), _interval_choice("fast"), _interval_choice("full,0.8")
     (('auto', 0.9), ('fast', 0.95), ('full', 0.8))
@@ -234,7 +234,7 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
                 table = with_texts(table, texts, reading.answers)
             return for_files(table, reading, plain_columns=parameters["plain_columns"])
 
-        with together():  # the files appear all or none
+        with together():  # all files are written, or none
             if to is not None and reading.export is not None:
                 from quorate.io.exports.write_back import write_back
 
@@ -277,14 +277,14 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
 
 
 def _soft_labels(result: "Result", parameters: dict[str, Any]) -> "Table":
-    """Return the probabilities of all classes: a column per class or, with --long, a row."""
+    """Return the probabilities of all classes: one column per class or, with --long, one row per task and class."""
     from quorate.voting.soft_labels import soft_labels_of
 
     return result.posterior if parameters["long"] else soft_labels_of(result.vote, result.answers).table
 
 
 def _split_by_confidence(result: "Result", parameters: dict[str, Any]) -> "tuple[Table, Table | None]":
-    """Return the labels to write, and those to review; all and None where no option splits them."""
+    """Return the labels to write, and those to review; all labels and None without options that split them."""
     import numpy as np
     import pyarrow as pa
 
@@ -292,7 +292,7 @@ def _split_by_confidence(result: "Result", parameters: dict[str, Any]) -> "tuple
 
     if parameters["min_confidence"] is None and parameters["review_out"] is None:
         return result.labels, None
-    least = CONFIDENT if parameters["min_confidence"] is None else parameters["min_confidence"]
+    least = DEFAULT_MIN_CONFIDENCE if parameters["min_confidence"] is None else parameters["min_confidence"]
     confidence = result.labels.arrow.column("confidence").to_numpy()
     is_usable = np.nan_to_num(confidence, nan=0.0) >= least
     labels = result.labels.arrow.append_column("use", pa.array(np.where(is_usable, "yes", "review")))
@@ -305,7 +305,7 @@ def _split_by_confidence(result: "Result", parameters: dict[str, Any]) -> "tuple
 def _review_lines(result: "Result", review: "Table", parameters: dict[str, Any]) -> list[str]:
     from quorate.errors import count
 
-    least = CONFIDENT if parameters["min_confidence"] is None else parameters["min_confidence"]
+    least = DEFAULT_MIN_CONFIDENCE if parameters["min_confidence"] is None else parameters["min_confidence"]
     n_labels = len(result.labels)
     n_usable = n_labels - len(review)
     where = f", written to {parameters['review_out']}" if parameters["review_out"] not in (None, "-") else ""
@@ -355,21 +355,21 @@ def _aggregate_out_of_core(
 
 
 def _print_engine_labels(result: "Result", parameters: dict[str, Any], *, is_complete: bool) -> None:
-    """Print the first labels on a terminal, and all of them in a pipe, piece by piece."""
+    """Print the first labels on a terminal; in a pipe, write all labels in batches."""
     from quorate.arrays import Table
     from quorate.backends.output import write_batches
-    from quorate.cli.terminal import MOST_ROWS, print_head, print_lines, print_workers
+    from quorate.cli.terminal import MAX_ROWS, print_head, print_lines, print_workers
     from quorate.io.write_table import to_standard_output
     from quorate.methods.from_engine import kept_labels
 
     lines = [] if parameters["quiet"] else result.summary(verbose=parameters["verbose"]).splitlines()
-    kept = kept_labels(result)
+    engine_labels = kept_labels(result)
     if not is_complete:
         if not parameters["quiet"]:
-            first = Table(kept.table.limit(MOST_ROWS).to_pyarrow())
+            first = Table(engine_labels.table.limit(MAX_ROWS).to_pyarrow())
             print_head("Labels", first, total=result.info.n_tasks)
             print_workers(result)
             print_lines(["", *lines])
         return
-    to_standard_output(lambda stream: write_batches(kept.batches(), stream, "csv"))
+    to_standard_output(lambda stream: write_batches(engine_labels.batches(), stream, "csv"))
     print_lines(lines, error=True)

@@ -81,15 +81,15 @@ def agreement(
 
 
 def _without_intervals(table: "Table") -> "Table":
-    """Leave out the ends of intervals, which would make the table too wide to read; --json has them."""
+    """Return the table without the ends of intervals, which would make it too wide; --json has them."""
     from quorate.arrays import Table
 
-    kept = [name for name in table.column_names if not name.endswith(("_low", "_high"))]
-    return Table(table.arrow.select(kept))
+    shown_columns = [name for name in table.column_names if not name.endswith(("_low", "_high"))]
+    return Table(table.arrow.select(shown_columns))
 
 
 def _agreement_of_workers(workers: "Table") -> "FloatArray":
-    """Return the first figure of each worker, by which the table is sorted; unknown ones come last."""
+    """Return the first figure of each worker, by which the table is sorted; infinity if it is not known."""
     import numpy as np
     import pyarrow as pa
 

@@ -1,7 +1,7 @@
-"""The command line: the list of commands, and what becomes of errors. Each command has a file in `quorate.cli`.
+"""The command line: the list of commands, and the handling of errors. Each command has a module in `quorate.cli`.
 
-The file of a command is imported when the command is run or listed, and what it needs when it runs. Standard output and
-error may be closed, full, or have an encoding that lacks letters (`prepare_streams`).
+The module of a command is imported when the command is run or listed; it imports what it needs when the command runs.
+Standard output and error may be closed, full, or have an encoding without some characters (`prepare_streams`).
 """
 
 import io
@@ -24,33 +24,33 @@ from quorate.io.pipes import keep_pipes
 
 
 class _Closed(io.TextIOBase):
-    """A standard output that is closed; writing to it is an error."""
+    """Replacement of a closed standard output; writing to it raises an error."""
 
     def write(self, _: str) -> int:
         raise UnwritableFileError("Standard output is closed. Name a file with -o")
 
 
 def prepare_streams() -> None:
-    """Write letters that a stream's encoding lacks as escapes, and make writing to closed streams an error."""
+    """Write characters that an encoding does not have as escapes, and raise an error if standard output is closed."""
     if sys.stdout is None:
         sys.stdout = _Closed()  # Python has None for a closed stream
     if sys.stderr is None:
-        sys.stderr = io.StringIO()  # nobody could read it
+        sys.stderr = io.StringIO()  # what is written to it is lost
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def give_up_output() -> None:
-    """Discard what is left in the buffer, which the end of the program would try to write once more."""
+    """Redirect standard output to the null device, so that the rest of its buffer is not written at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-# Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
+# Threads inside numpy's linear algebra do not help here, and idle threads use CPU time. The user's own value is kept.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-TRACEBACK = "QUORATE_TRACEBACK"  # the variable with which an error of the program is printed in full
+TRACEBACK = "QUORATE_TRACEBACK"  # environment variable: if set, errors of the program have a traceback
 ISSUES = "https://github.com/quorate/quorate/issues"
 START = "Start here"
 UNDERSTAND = "Understand your data"
@@ -58,7 +58,7 @@ MEASURE = "Measure"
 MOVE = "Move data"
 RESEARCH = "Research"
 HELP = ("-h", "--help", "--help-all")
-COMPLETION = "_QUORATE_COMPLETE"  # the variable with which a shell asks, without arguments, for the words that fit
+COMPLETION = "_QUORATE_COMPLETE"  # environment variable that a shell sets, without arguments, to get completions
 
 
 def _print_version(asked: bool) -> None:
@@ -78,12 +78,12 @@ def _quorate(
 
 
 class Listed(NamedTuple):
-    """A command, or a group of commands: where it is, as file of `quorate.cli` and name in it."""
+    """A command, or a group of commands."""
 
     name: str
-    panel: str | None  # of `quorate --help`; None for one that is not listed there
-    place: str
-    command_class: str | None = None  # None for a group
+    panel: str | None  # of `quorate --help`; None if it is not listed there
+    place: str  # module of `quorate.cli` and name in it, with a dot
+    command_class: str | None = None  # likewise; None for a group
     settings: dict[str, Any] | None = None  # of its context
 
 
@@ -118,19 +118,19 @@ COMMANDS = (
 
 
 def _found(place: str) -> Any:
-    """Import what a file of `quorate.cli` defines."""
+    """Return an object of a module of `quorate.cli`, which is imported."""
     file, name = place.split(".")
     return getattr(import_module(f"quorate.cli.{file}"), name)
 
 
 def program(commands: Sequence[Listed] = COMMANDS, *, has_options: bool = True) -> typer.Typer:
-    """Return the program with these commands; the others are not imported.
+    """Return the program with these commands; the modules of other commands are not imported.
 
     Args:
-        commands: to make.
-        has_options: make their options too; the list of commands needs descriptions only.
+        commands: of the program.
+        has_options: whether the commands have their options; the list of commands needs only descriptions.
     """
-    made = typer.Typer(
+    application = typer.Typer(
         name="quorate",
         cls=CommandGroup,
         help=_quorate.__doc__,
@@ -139,41 +139,41 @@ def program(commands: Sequence[Listed] = COMMANDS, *, has_options: bool = True) 
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    made.callback()(_quorate)
+    application.callback()(_quorate)
     for listed in commands:
-        found = _found(listed.place)
+        command = _found(listed.place)
         shown: dict[str, Any] = {"hidden": listed.panel is None, "rich_help_panel": listed.panel}
         if not has_options:
-            description = found.info.help if listed.command_class is None else found.__doc__
-            made.command(listed.name, help=description, **shown)(lambda: None)
+            description = command.info.help if listed.command_class is None else command.__doc__
+            application.command(listed.name, help=description, **shown)(lambda: None)
         elif listed.command_class is None:
-            made.add_typer(found, name=listed.name, **shown)
+            application.add_typer(command, name=listed.name, **shown)
         else:
-            made.command(listed.name, cls=_found(listed.command_class), context_settings=listed.settings, **shown)(
-                found
-            )
-    return made
+            application.command(
+                listed.name, cls=_found(listed.command_class), context_settings=listed.settings, **shown
+            )(command)
+    return application
 
 
 def __getattr__(name: str) -> Any:
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()["app"] = program()  # with all commands, made when it is first used
+    globals()["app"] = program()  # with all commands, created at the first use
     return globals()["app"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; errors are one line on standard error, with exit code 2."""
-    # Without arguments, the help; typer would print it and exit with an error code.
+    # Without arguments print the help with exit code 0; typer would exit with an error code.
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     prepare_streams()
     with known_addresses(words), keep_pipes():
-        copy_context().run(_run, words)  # what the command notes for its messages ends with it
+        copy_context().run(_run, words)  # context variables that the command sets end with it
 
 
 def _run(words: Sequence[str]) -> None:
     token = in_shell.set(True)
-    # Only the command that is named, and none for the version: to import and inspect all takes 0.03 seconds.
+    # Only the named command, and none for --version: importing and inspecting all commands takes 0.03 seconds.
     needed = [listed for listed in COMMANDS if listed.name == words[0]]
     if not needed and words[0] != "--version":
         needed = list(COMMANDS)
@@ -181,7 +181,7 @@ def _run(words: Sequence[str]) -> None:
     try:
         code = program(needed, has_options=has_options)(words, prog_name="quorate", standalone_mode=False)
         sys.stdout.flush()
-        if code == INTERRUPTED:  # what typer gives for Ctrl-C
+        if code == INTERRUPTED:  # returned by typer after Ctrl-C
             _fail("interrupted", INTERRUPTED)
     except typer.TyperException as error:
         message = hide_secrets(error.format_message())
@@ -200,9 +200,9 @@ def _run(words: Sequence[str]) -> None:
     except MemoryError:
         _fail("There is not enough memory. Use --engine duckdb, which writes to disk, or give fewer answers")
     except OSError as error:
-        if error.filename is not None:  # a name that is too long, or a ring of links
+        if error.filename is not None:  # for example a name that is too long, or a cycle of links
             _fail(f"The file {shown(error.filename)} cannot be used: {error.strerror}. Choose another name")
-        give_up_output()  # other files have errors of their own: this is standard output
+        give_up_output()  # other files raise their own errors: this one is from standard output
         _fail(f"Standard output cannot be written: {error.strerror or error}. Name a file with -o")
     except Exception as error:
         if os.environ.get(TRACEBACK):
@@ -221,7 +221,7 @@ def _run(words: Sequence[str]) -> None:
 
 
 def _sentence(text: str) -> str:
-    """Write an error as a sentence; the name of a file stays as it is."""
+    """Return an error as a sentence; if it begins with the name of a file, the first letter is not changed."""
     return with_full_stop(text) if os.path.exists(text.partition(" ")[0]) else as_sentence(text)
 
 

@@ -13,11 +13,11 @@ from quorate.cli.command import ADVANCED, INPUT, LIMITS, OUTPUT, option
 from quorate.cli.exit_codes import LIMIT_FAILS, UNDECIDED
 from quorate.cli.options import AnswersCommand, CovariateColumns, Duration, Gold, Json, Pair, Quiet, System, open_sample
 
-COEFFICIENTS = ("alpha", "kappa", "ac1")  # that --min-agreement takes by name
+COEFFICIENTS = ("alpha", "kappa", "ac1")  # coefficients that --min-agreement takes by name
 
 
 class CheckCommand(AnswersCommand):
-    """Shows the options that most people need."""
+    """The command whose help lists the options that most people need."""
 
     rare = AnswersCommand.rare | {"covariate", "duration", "system", "pair"}
 
@@ -121,7 +121,7 @@ def check(
         )
         for limit in report.checks
     ]
-    with together():  # the files appear all or none
+    with together():  # all files are written, or none
         if junit is not None:
             write_text(as_junit(outcomes, suite) + "\n", junit)
         if summary is not None:
@@ -135,7 +135,7 @@ def check(
 
 
 def _agreement_limits(limits: Sequence[str]) -> dict[str, float]:
-    """Read alpha=0.6, kappa=0.6, ac1=0.6, or a number for the share of equal answers.
+    """Return the limits of alpha=0.6, kappa=0.6, ac1=0.6, or of a number for the share of equal answers.
 
     Raises:
         OptionError: a limit is none of these.
@@ -161,26 +161,26 @@ def _agreement_limits(limits: Sequence[str]) -> dict[str, float]:
     return numbers
 
 
-# What XML 1.0 has no way to write.
+# Characters that XML 1.0 does not allow.
 UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One check: its name, what was seen, and whether it passed."""
+    """One check: its name, a sentence on the figure, and whether it passed."""
 
     name: str
     observed: str
-    passed: bool | None  # None where that cannot be decided
+    passed: bool | None  # None if undecided
     remedy: str = ""
 
 
 def as_junit(outcomes: Sequence[Outcome], suite: str) -> str:
-    """Write outcomes as JUnit XML; a check that cannot be decided is an error there, which no service counts as passed.
+    """Return outcomes as JUnit XML; an undecided check is an error, so that no service counts it as passed.
 
     Args:
         outcomes: one test case each.
-        suite: what they are checks of.
+        suite: the name of the answers that were checked.
 
     >>> print(as_junit([Outcome("min-alpha", "alpha is 0.2", False, "ask again")], "answers.csv"))
     <?xml version="1.0" encoding="UTF-8"?>
@@ -209,12 +209,12 @@ def as_junit(outcomes: Sequence[Outcome], suite: str) -> str:
 
 
 def as_markdown(outcomes: Sequence[Outcome], head: str, warnings: Sequence[str] = ()) -> str:
-    """Write outcomes as a Markdown table, for GitHub's summary of a job or a comment.
+    """Return outcomes as a Markdown table, for GitHub's summary of a job or a comment.
 
     Args:
         outcomes: one row each.
-        head: how it went.
-        warnings: what a reader must know before the table.
+        head: the result in one sentence.
+        warnings: sentences that are printed before the table.
 
     >>> print(as_markdown([Outcome("min-alpha", "alpha is 0.2", False, "ask again")], "1 of 1 limit fails"))
     ### Quorate: 1 of 1 limit fails
@@ -234,7 +234,7 @@ def as_markdown(outcomes: Sequence[Outcome], head: str, warnings: Sequence[str] 
 
 
 def _remedies(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> list[str]:
-    """Return the remedies without the sentences that propose the same command as a warning above them."""
+    """Return the remedies without sentences that propose the same command as one of the warnings."""
     from quorate.notes import without_repeated_advice
 
     n_warnings = len(warnings)
@@ -245,13 +245,13 @@ def _remedies(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> list[str]
 
 
 def _attribute(text: str) -> str:
-    from xml.sax.saxutils import quoteattr  # which imports urllib: 30 ms that the other commands can do without
+    from xml.sax.saxutils import quoteattr  # imported here: it imports urllib, which takes 30 ms
 
     return quoteattr(UNWRITABLE.sub("\ufffd", text))
 
 
 def _cell(text: str) -> str:
-    """Keep ids and labels from being read as markup, mentions or links."""
+    """Return a text escaped for Markdown, so that ids and labels are not read as markup, mentions or links."""
     escaped = re.sub(r"([\\|*_<>\[\]#~`&])", r"\\\1", " ".join(text.split()))
-    # Nobody is called by the id of a worker, and no address in one becomes a link.
+    # A zero-width space prevents that an id notifies a GitHub user or becomes a link.
     return re.sub(r"(?i)(@|:(?=//)|www(?=\.))", "\\1\u200b", escaped)

@@ -1,4 +1,4 @@
-"""The class of every command: help in panels with `--help-all`, old option names, outputs that are refused in time."""
+"""The class of every command: help in panels with `--help-all`, old option names, early checks of outputs."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -39,7 +39,7 @@ def option(usage: str, panel: str | None, help: str | None = None, *, default: A
     return typer.Option(default, *short, flag, metavar=metavar or None, rich_help_panel=panel, help=help, **settings)
 
 
-# An option of several commands, for an Annotated type. Its default stands in the signature of each command.
+# An option of several commands, for an Annotated type. Its default is in the signature of each command.
 shared_option = partial(option, default=...)
 
 
@@ -52,7 +52,7 @@ def declared(function: Callable[..., None]) -> list[Any]:
 
 @cache
 def _shared(function: Callable[..., None]) -> list[Any]:
-    """Return the options that a function declares for several commands; all of these have the same objects."""
+    """Return the options that a function declares for several commands, which share these objects."""
     return declared(function)
 
 
@@ -66,7 +66,7 @@ def _print_help_all(ctx: typer.Context, is_asked: bool) -> None:
 
 
 def _panel(parameter: Any) -> str | None:
-    """Return the panel of the help screen that an option stands in; None for arguments and for the help options."""
+    """Return the panel of the help screen that has an option; None for arguments and for the help options."""
     return getattr(parameter, "rich_help_panel", None)
 
 
@@ -81,7 +81,7 @@ def _help_options(
         callback=_print_help_all,
     ),
 ) -> None:
-    """The option of every command and group that shows all options."""
+    """Declare the option `--help-all`, which every command and group has."""
 
 
 def _help_all(*, is_listed: bool) -> list[Any]:
@@ -100,27 +100,27 @@ class CommandGroup(TyperGroup):
         super().__init__(*arguments, **settings)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; without any, those that print the help."""
+        """Parse the arguments; without arguments, print the help."""
         return super().parse_args(ctx, args or ["--help"])
 
 
 class Command(TyperCommand):
     """A command of `quorate`.
 
-    The options of the functions in ``shared`` stand beside those of the command's function, which finds their values
-    in ``ctx.obj`` (a dict). Options of the panels in `MORE` and those in ``rare`` are listed by ``--help-all`` only.
+    A command has the options of its function and those of the functions in ``shared``, whose values are in ``ctx.obj``
+    (a dict). Options of the panels in `MORE` and those in ``rare`` are listed by ``--help-all`` only.
     """
 
     shared: ClassVar[tuple[Callable[..., None], ...]] = ()
     left_out: ClassVar[frozenset[str]] = frozenset()  # names of shared options that this command does not take
     shown: ClassVar[frozenset[str]] = frozenset()  # panels of `MORE` that its help shows
-    # Whether it takes the cleaning options of `quorate aggregate`, to whose help its own help points.
+    # Whether it has the cleaning options of `quorate aggregate`; its help then refers to that command.
     cleans_as_aggregate: ClassVar[bool] = False
     rare: ClassVar[frozenset[str]] = frozenset()  # names of options of other panels that its help does not show
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         own_options = settings["params"]
-        # Of two functions that declare an option, the later one is right.
+        # If two functions declare an option, the later function overrides the earlier one.
         by_name = {parameter.name: parameter for function in self.shared for parameter in _shared(function)}
         shared = [parameter for name, parameter in by_name.items() if name not in self.left_out]
         self.shared_names = tuple(parameter.name for parameter in shared)
@@ -173,10 +173,10 @@ class Command(TyperCommand):
                 parameter.hidden = False
 
     def invoke(self, ctx: Any) -> Any:
-        """Refuse outputs that would destroy something, hand the shared options on in ``ctx.obj``, and run."""
+        """Check the outputs, move the shared options to ``ctx.obj``, and run the command."""
         from quorate.cli.outputs import guarded_outputs
 
-        # A repeatable option that was not given is an empty tuple, and None as an argument of the function.
+        # A repeatable option that was not given is an empty tuple; the function gets None.
         ctx.params = {name: None if value == () else value for name, value in ctx.params.items()}
         ctx.obj = {name: ctx.params.pop(name) for name in self.shared_names}
         token = in_shell.set(True)
@@ -188,7 +188,7 @@ class Command(TyperCommand):
 
 
 def _with_examples(text: str) -> str:
-    """Join the lines of each paragraph of a help text, and keep the lines of its examples apart."""
+    """Return a help text with the lines of each paragraph joined, and those of the examples unchanged."""
     description, mark, examples = text.partition("Examples:\n")
     before = "\n\n".join(" ".join(paragraph.split()) for paragraph in description.strip().split("\n\n"))
     if not mark:

@@ -5,7 +5,7 @@ import typer
 from quorate.cli.command import ADVANCED, METHOD, OUTPUT, option
 from quorate.cli.options import Gold, Json, OutputFormat, Quiet, Seed, open_sample
 
-# What is compared unless --methods or --all is given: the default, the baseline, and one method of each family.
+# Methods without --methods and --all: the default method, the baseline, and one method of each family.
 USUAL_METHODS = ("quorate", "majority", "dawid-skene", "rank-one", "glad", "wawa")
 
 
@@ -66,7 +66,7 @@ def compare(
         if chosen is None and not all:
             chosen = list(USUAL_METHODS)
         with showing_progress():
-            # True labels may be few, and a file of labels has every task: both take all answers.
+            # All answers are used with true labels, of which there may be few, and for a file of labels of every task.
             most = MAX_COMPARED_ANSWERS if truth is None and labels_out is None else None
             comparison = compare(reading, truth, methods=chosen, gold=gold, seed=seed, most_answers=most)
         if labels_out is not None:
@@ -127,7 +127,7 @@ def methods(
 
 
 def _method_fields(name: str) -> dict[str, str]:
-    """Return what --json prints of a method."""
+    """Return the object for a method that --json prints."""
     from quorate.methods.registry import METHODS
 
     method = METHODS[name]

@@ -1,4 +1,4 @@
-"""`quorate convert`: another tool's export -> a plain table of answers; labels -> that tool's own file."""
+"""`quorate convert`: write an export as a plain table of answers, or labels as a file that the tool imports."""
 
 import typer
 
@@ -18,7 +18,7 @@ from quorate.cli.options import (
 
 
 class ConvertCommand(Command):
-    """Shows the options for cleaning answers in its help."""
+    """The command whose help also lists the options for cleaning answers."""
 
     shown = frozenset({CLEANING})
 
@@ -102,7 +102,7 @@ def convert(
     if gold_out is not None and export.gold is None:
         raise OptionError(f"{file} marks no label as known. Leave out --gold-out")
     content = json_text(export.to_dict()) if json else ""
-    with together():  # the files appear all or none
+    with together():  # all files are written, or none
         if gold_out is not None and export.gold is not None:
             write_table(export.gold, gold_out, excel_safe=excel_safe)
         if labels is not None and to is not None:

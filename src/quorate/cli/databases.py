@@ -1,4 +1,4 @@
-"""Tables that a command writes to the database that the answers came from; `--replace` exchanges existing ones."""
+"""Tables that a command writes to the database of the answers; with `--replace` they replace existing tables."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,7 +12,7 @@ OPTIONS = ("output_table", "workers_table")
 
 
 class TableWriter:
-    """Writes the tables that the options name; with ``--replace`` under temporary names until all are complete."""
+    """Writes the tables that the options name; with ``--replace``, under temporary names until all are complete."""
 
     def __init__(self, engine: "Engine | None", parameters: Mapping[str, Any]) -> None:
         self.names: dict[str, str] = {name: parameters[name] for name in OPTIONS if parameters.get(name) is not None}
@@ -23,22 +23,22 @@ class TableWriter:
         from quorate.backends.transfer import has_table
         from quorate.errors import OptionError
 
-        assert engine is not None  # reading refuses the options where there is no database
+        assert engine is not None  # without a database, reading raises an error for these options
         self.engine = engine
         if len(set(self.names.values())) < len(self.names):
             raise OptionError("--output-table and --workers-table name the same table; give two names")
         for option, name in self.names.items():
             if parameters.get("replace") and has_table(engine.backend, name):
-                import secrets  # few need it, and it imports OpenSSL
+                import secrets  # imported here: it imports OpenSSL and is rarely needed
 
                 schema = name.rpartition(".")[0]
-                unique = f"quorate_{secrets.token_hex(8)}"  # of no other table: 64 random bits
+                unique = f"quorate_{secrets.token_hex(8)}"  # 64 random bits: no other table has this name
                 self.temporary[option] = f"{schema}.{unique}" if schema else unique
             else:
                 check_table(engine, name)
 
     def name_for(self, option: str) -> str | None:
-        """Return the name under which the table of an option is to be made; None without the option."""
+        """Return the name under which the table of an option is written first; None without the option."""
         return self.temporary.get(option, self.names.get(option))
 
     def __call__(self, option: str, table: "Callable[[], Table]") -> None:
@@ -51,7 +51,7 @@ class TableWriter:
         put_table(self.engine, table().arrow, name)
 
     def exchange(self) -> None:
-        """Give the complete tables the names of those that they replace, where the engine can, in one transaction."""
+        """Rename the complete tables to the names that they replace; in one transaction, if the engine supports it."""
         if not self.temporary:
             return
         from quorate.backends.transfer import replace_tables
@@ -61,19 +61,19 @@ class TableWriter:
             replace_tables(self.engine.backend, pairs)
 
     def remove_temporary(self) -> None:
-        """Remove the tables that were not exchanged."""
+        """Remove the tables with temporary names."""
         if not self.temporary:
             return
         from quorate.backends.transfer import drop_table
 
         for name in self.temporary.values():
-            with suppress(Exception):  # the connection itself may be gone
+            with suppress(Exception):  # the connection itself may be lost
                 drop_table(self.engine.backend, name)
 
 
 @contextmanager
 def writing_tables(engine: "Engine | None", parameters: Mapping[str, Any]) -> Iterator[TableWriter]:
-    """Let the tables that the options name be written within the block; at its end they replace existing ones."""
+    """Yield a writer of the tables that the options name; at the end of the block they replace existing tables."""
     writer = TableWriter(engine, parameters)
     try:
         yield writer

@@ -13,7 +13,7 @@ N_SHOWN_WORKERS = 3  # at each end of the ranking
 
 
 def run(seed: int = 1) -> None:
-    """Print the demonstration: the main result first, the summary and what to do next last."""
+    """Print the demonstration: first the main result, last the next commands and the summary."""
     skills = np.random.default_rng(seed).uniform(-0.2, 0.9, 60)
     crowd = simulate.crowd(n_tasks=2000, n_workers=60, per_task=4, skills=skills, seed=seed)
     result = aggregate(crowd.answers)

@@ -1,4 +1,4 @@
-"""`quorate diagnose`: problems of the answers, and what they cannot determine."""
+"""`quorate diagnose`: problems of the answers, and what the answers do not determine."""
 
 import typer
 
@@ -20,7 +20,7 @@ from quorate.cli.options import (
 
 
 class DiagnoseCommand(AnswersCommand):
-    """Shows the options that most people need."""
+    """The command whose help lists the options that most people need."""
 
     rare = AnswersCommand.rare | {"duration", "system", "known_workers", "quiet"}
 

@@ -1,4 +1,4 @@
-"""`quorate doctor`: what a file is, which column is what, what can be done with it, and the commands."""
+"""`quorate doctor`: the format of a file, the role of each column, and the commands that can be run on it."""
 
 import typer
 
@@ -7,7 +7,7 @@ from quorate.cli.options import Json, one_source, read_options_of, reading_optio
 
 
 class DoctorCommand(Command):
-    """Takes the reading options that name columns; the others are for commands that use the answers."""
+    """The command with the reading options that determine format and columns; the others need the answers."""
 
     shared = (reading_options,)
     left_out = frozenset(

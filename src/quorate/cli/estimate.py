@@ -100,7 +100,7 @@ def estimate(
 
 
 def _values(text: str) -> Any:
-    """Read good=1,bad=0; a class may have an equals sign in its name.
+    """Return the numbers by class of a text such as good=1,bad=0; the name of a class may have an equals sign.
 
     Raises:
         OptionError: a class has no number.

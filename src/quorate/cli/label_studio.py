@@ -1,4 +1,4 @@
-"""`quorate labelstudio pull` and `push`: annotations from a running Label Studio, and labels onto its tasks."""
+"""`quorate labelstudio pull` and `push`: download annotations from a Label Studio server, and upload labels to it."""
 
 from typing import Annotated, Any
 
@@ -89,10 +89,10 @@ def push(
 
 
 class OldName(Command):
-    """`quorate pull` and `quorate push`, the names of 0.2, which work for one more release."""
+    """`quorate pull` and `quorate push`, the names of release 0.2, which work for one more release."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Warn, then do the same."""
+        """Print a warning with the new name, then run the command."""
         from quorate.cli.terminal import print_lines
 
         print_lines([f"Warning: quorate {ctx.info_name} is now quorate labelstudio {ctx.info_name}"], error=True)

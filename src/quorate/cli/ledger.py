@@ -1,4 +1,4 @@
-"""`quorate ledger`: answers that arrive in batches, kept in a folder."""
+"""`quorate ledger`: answers that arrive in batches, stored in a folder."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quorate.ledger import Ledger
     from quorate.result import Result
 
-SHOWN_LINES = 6  # of `ledger show`
+SHOWN_LINES = 6  # largest number of lines of `ledger show`
 
 app = typer.Typer(cls=CommandGroup, help="Keep answers that arrive in batches in one folder.")
 
@@ -22,7 +22,7 @@ Book = Annotated[str, typer.Argument(metavar="LEDGER", help="The folder that kee
 
 
 class AddCommand(Command):
-    """Takes the options by which a plain table of answers is read."""
+    """The command with the options for reading a plain table of answers."""
 
     shared = (reading_options,)
     shown = frozenset({CLEANING})
@@ -151,7 +151,7 @@ def aggregate_ledger(
 
 @contextmanager
 def _aggregated(ledger: str, method: str, gold: list[str] | None) -> "Iterator[tuple[Ledger, Result]]":
-    """Aggregate a ledger; commands that are printed inside the block name it and the files of known labels."""
+    """Aggregate a ledger; commands that are printed inside the block name the ledger and the files of known labels."""
     import shlex
 
     from quorate.cli.options import method_options
@@ -174,7 +174,7 @@ def show_ledger(
     *,
     gold: Gold = None,
     json: Json = False,
-    # Options of 0.2, which work for one more release.
+    # Options of release 0.2, which work for one more release.
     output: str | None = option("-o, --output FILE", MAIN, hidden=True),
     workers_out: str | None = option("--workers-out FILE", MAIN, hidden=True),
     answers_out: str | None = option("--answers-out FILE", MAIN, hidden=True),
@@ -211,7 +211,7 @@ def show_ledger(
         lines = result.summary().splitlines()
         if len(lines) > SHOWN_LINES:
             n_kept = SHOWN_LINES - 1
-            while n_kept < len(lines) and lines[n_kept].startswith(("- ", "  ")):  # a list is shown whole
+            while n_kept < len(lines) and lines[n_kept].startswith(("- ", "  ")):  # lists are not cut
                 n_kept += 1
             rest = len(lines) - n_kept
             more = f"{count(rest, 'more line')} of the summary: quorate ledger aggregate {shlex.quote(ledger)}"

@@ -1,6 +1,6 @@
 """Options that several commands share: how answers are read, which engine reads them, what is printed.
 
-`reading_options` and `engine_options` declare them; a command takes them by its class (`AnswersCommand`), and
+`reading_options` and `engine_options` declare them. A command has these options if its class is `AnswersCommand`;
 `open_answers` reads the answers that they name.
 """
 
@@ -234,7 +234,7 @@ def reading_options(
     delimiter: Delimiter = None,
     encoding: Encoding = "auto",
 ) -> None:
-    """How answers are read; see `quorate.read`."""
+    """Declare the options of reading answers; see `quorate.read`."""
 
 
 def engine_options(
@@ -253,7 +253,7 @@ def engine_options(
         "--order COLUMN", DATABASES, "For a database: the column that shows which of two answers came later."
     ),
 ) -> None:
-    """Where the answers are."""
+    """Declare the options of the engine."""
 
 
 class AnswersCommand(Command):
@@ -275,16 +275,16 @@ class CleaningCommand(AnswersCommand):
 COLUMNS = {"task": "task", "worker": "worker", "label": "label"}  # the usual names, which are the defaults
 ENGINE_NAMES = ("engine", "table", "order")
 FILE_FORMATS = ("csv", "tsv", "parquet", "jsonl")
-JOIN = "join"  # what --multi takes instead of a separator
-SCORE_OPTIONS = ("scores", "min_reliability", "max_half_width")  # of a command, that make numbers of the labels
-LISTS = ("abstain", "classes")  # of labels, with a comma between two
-NOT_READ = ("file", "columns", "tool", "multi")  # of the reading options, those that `ReadOptions` has otherwise
-# Options of reading a file that an engine does not read.
+JOIN = "join"  # value of --multi that joins several choices to one label
+SCORE_OPTIONS = ("scores", "min_reliability", "max_half_width")  # options with which the labels are read as numbers
+LISTS = ("abstain", "classes")  # options that are lists of labels, separated by commas
+NOT_READ = ("file", "columns", "tool", "multi")  # reading options that `library_options` translates or leaves out
+# Options that do not work with an engine, with their defaults.
 FILES_ONLY = {"tool": "auto", "question": None, "keep_rejected": False, "encoding": "auto"}
 
 
 def read_options_of(parameters: Mapping[str, Any]) -> "ReadOptions":
-    """Make the library's reading options of the options that a command was given."""
+    """Return the library's reading options for the parameters of a command."""
     from quorate.io.options import ReadOptions
 
     options = library_options(parameters)
@@ -296,9 +296,9 @@ def read_options_of(parameters: Mapping[str, Any]) -> "ReadOptions":
 
 
 def library_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Translate reading options of the command line to those of the library."""
+    """Return the reading options of the command line under the names of the library."""
     options = {name: parameters[name] for name in _READING_NAMES if name in parameters and name not in NOT_READ}
-    # A column of the usual name was not chosen: another tool's export has names of its own.
+    # The usual name is the default, which does not count as chosen: exports of other tools have other names.
     for name, usual in COLUMNS.items():
         if options.get(name) == usual:
             options[name] = None
@@ -335,7 +335,7 @@ def split_tool(text: str) -> tuple[str, str | None]:
 
 
 def _refuse_file_of_workers(workers: str | None) -> None:
-    """Refuse a file where columns are to be named: it was a list of available workers in 0.2.0."""
+    """Raise an error if --workers names a file: in 0.2.0 it was a list of available workers."""
     if workers is not None and os.path.isfile(workers):
         raise OptionError(
             f"--workers names columns of a table with one row per task, and {workers} is a file. To list the workers "
@@ -344,7 +344,7 @@ def _refuse_file_of_workers(workers: str | None) -> None:
 
 
 def split_labels(text: str) -> tuple[str, ...]:
-    """Split a list of labels at its commas; quotes keep a comma within a label, as in CSV."""
+    """Return the labels of a list with commas; a label in quotes may contain a comma, as in CSV."""
     import csv
 
     return tuple(label.strip() for label in next(csv.reader([text], skipinitialspace=True)) or [""])
@@ -370,7 +370,7 @@ def method_options(text: str) -> tuple[str, dict[str, Any]]:
     """Return a method's name and its options, which follow a colon.
 
     Raises:
-        OptionError: an option that is no switch has no value.
+        OptionError: an option that is not a switch has no value.
 
     >>> method_options("rank-one:solver=gradient,tau=3")
     ('rank-one', {'solver': 'gradient', 'tau': 3})
@@ -396,7 +396,7 @@ def engine_of(parameters: Mapping[str, Any]) -> "EngineOptions":
     """Return the engine options.
 
     Raises:
-        OptionError: --engine has a setting that no engine knows.
+        OptionError: --engine has an unknown setting.
     """
     from quorate.backends.engine_options import EngineOptions
 
@@ -412,11 +412,11 @@ def engine_of(parameters: Mapping[str, Any]) -> "EngineOptions":
 
 @contextmanager
 def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Reading | EngineSource"]:
-    """Read the answers that a command was given; the connection to their engine ends with the block.
+    """Read the answers of a command; the connection to their engine is closed at the end of the block.
 
     Args:
         ctx: of the command, with the shared options in ``ctx.obj``.
-        sample: where the answers are too many for memory, read some tasks. Otherwise the block gets the engine's table.
+        sample: if the answers are too many for memory: True reads a sample of tasks, False yields the engine's table.
     """
     from quorate.cli.terminal import print_lines
     from quorate.io.read import Reading
@@ -425,10 +425,10 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
     parameters = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
     with reading_for(str(ctx.info_name), parameters["file"], options_typed(ctx), reading_typed(ctx), doctor_typed(ctx)):
         answers = _read(parameters, command=str(ctx.info_name), sample=sample)
-    if isinstance(answers, Reading) and ctx.info_name != "aggregate":  # whose summary has the warning
+    if isinstance(answers, Reading) and ctx.info_name != "aggregate":  # the summary of aggregate has this warning
         print_lines(_spelling_warnings(answers), error=True)
     try:
-        with printed_commands_use(_typed(parameters, answers), partial(kept_options, ctx)):
+        with printed_commands_use(_typed(parameters, answers), partial(repeated_options, ctx)):
             yield answers
     finally:
         source = getattr(answers, "engine_source", None) if isinstance(answers, Reading) else answers
@@ -437,7 +437,7 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
 
 
 def _spelling_warnings(reading: "Reading") -> list[str]:
-    """Propose --merge-spellings where labels differ only by case or spaces."""
+    """Return warnings that propose --merge-spellings if labels differ only by case or spaces."""
     from quorate.io.labels import spelling_notes
 
     if reading.options.merge_spellings:
@@ -446,7 +446,7 @@ def _spelling_warnings(reading: "Reading") -> list[str]:
 
 
 def _typed(parameters: Mapping[str, Any], source: "Reading | EngineSource") -> str:
-    """Return the file and the options of reading it as a shell takes them, for the commands that outputs print."""
+    """Return the file and its reading options, quoted for a shell, for the commands that outputs print."""
     import shlex
 
     from quorate.io.proposals import typed
@@ -459,7 +459,7 @@ def _typed(parameters: Mapping[str, Any], source: "Reading | EngineSource") -> s
 
 @contextmanager
 def open_sample(ctx: typer.Context) -> Iterator["Reading"]:
-    """Read the answers that a command was given, or a sample of whole tasks where they are too many for memory."""
+    """Read the answers of a command, or a sample of whole tasks if they are too many for memory."""
     from quorate.io.read import Reading
 
     with open_answers(ctx) as reading:
@@ -467,22 +467,22 @@ def open_sample(ctx: typer.Context) -> Iterator["Reading"]:
         yield reading
 
 
-# Options besides those of reading that change figures. Printed commands repeat those that they take.
-KEPT = ("gold", "known_workers", "method", "time", "duration", "covariate", "system", "pair", "show")
+# Options other than those of reading that change figures. A printed command repeats those that it also has.
+REPEATED = ("gold", "known_workers", "method", "time", "duration", "covariate", "system", "pair", "show")
 
 
-def kept_options(ctx: typer.Context, name: str) -> str:
-    """Return the options of the running command that a printed command of this name repeats, as a shell takes them."""
+def repeated_options(ctx: typer.Context, name: str) -> str:
+    """Return the options of the running command that a printed command of this name repeats, quoted for a shell."""
     import importlib
     import inspect
 
-    function = getattr(importlib.import_module(f"quorate.cli.{name}"), name)  # every command has a file of its name
+    function = getattr(importlib.import_module(f"quorate.cli.{name}"), name)  # every command has a module of its name
     taken = inspect.signature(function).parameters
-    return options_typed(ctx, [option for option in KEPT if option in taken])
+    return options_typed(ctx, [option for option in REPEATED if option in taken])
 
 
 def one_source(files: Any) -> Any:
-    """Return the only file that was named, the list of several, or None."""
+    """Return the name of a single file, a list of several names, or None."""
     if not files:
         return None
     if isinstance(files, str):
@@ -491,7 +491,7 @@ def one_source(files: Any) -> Any:
 
 
 def options_typed(ctx: typer.Context, names: Collection[str] | None = None) -> str:
-    """Return the options of the command itself that were typed, as a shell takes them; not those of reading.
+    """Return the options of the command itself, not those of reading, that were typed, quoted for a shell.
 
     Args:
         ctx: of the command.
@@ -500,17 +500,17 @@ def options_typed(ctx: typer.Context, names: Collection[str] | None = None) -> s
     return _joined(words for name, words in _words_typed(ctx, ctx.params) if names is None or name in names)
 
 
-# Reading options that name columns. A proposed command has its own; it repeats the others.
+# Reading options that name columns: a proposed command has its own values for them, and repeats the other options.
 LAYOUT = frozenset({"file", "task", "worker", "label", "workers", "tool", "fold", "columns"})
 
 
 def reading_typed(ctx: typer.Context) -> dict[str, str]:
-    """Return the options of reading that were typed and name no columns: flag -> the words, as a shell takes them."""
+    """Return the reading options that were typed and do not name columns: by flag, the words quoted for a shell."""
     return {words[0]: _joined([words]) for name, words in _words_typed(ctx, ctx.obj) if name not in LAYOUT}
 
 
 def doctor_typed(ctx: typer.Context) -> str:
-    """Return the options of reading that were typed and that `quorate doctor` takes too, as a shell takes them."""
+    """Return the reading options that were typed and that `quorate doctor` also has, quoted for a shell."""
     from quorate.cli.doctor import DoctorCommand
 
     left_out = DoctorCommand.left_out | {"file"}
@@ -520,7 +520,7 @@ def doctor_typed(ctx: typer.Context) -> str:
 
 
 def _joined(options: Iterable[list[str]]) -> str:
-    """Join the words of options as a shell takes them, without passwords."""
+    """Return the words of options, quoted for a shell, without passwords."""
     import shlex
 
     from quorate.addresses import hide_secrets
@@ -549,14 +549,14 @@ def _words_typed(ctx: typer.Context, values: Mapping[str, Any]) -> Iterator[tupl
 def reading_for(
     command: str, source: Any, options: str = "", reading: Mapping[str, str] | None = None, doctor: str = ""
 ) -> Iterator[None]:
-    """Let errors of reading propose this command, and end with the one that looks at the file.
+    """Add to errors of reading the proposal of this command, and the `quorate doctor` command for the file.
 
     Args:
         command: its name.
         source: the file or the files.
         options: of the command itself, which the proposal repeats.
-        reading: options of reading, by flag, which the proposal repeats unless it has one of its own.
-        doctor: options of reading that the command which looks at the file repeats.
+        reading: reading options, by flag, which the proposal repeats unless it has its own value.
+        doctor: reading options that the `quorate doctor` command repeats.
     """
     import shlex
 
@@ -576,7 +576,7 @@ def reading_for(
                 for line in error.commands
             )
         names = [source] if isinstance(source, str) else source or []
-        is_readable = not isinstance(error, UnreadableFileError | EmptyFileError | MapError)  # of another file
+        is_readable = not isinstance(error, UnreadableFileError | EmptyFileError | MapError)  # doctor cannot help here
         is_about_file = (isinstance(error, InputError) and is_readable) or error.commands
         if is_about_file and has_command("doctor") and names and "-" not in names:
             error.look_at = " ".join(filter(None, (command_line("doctor", names, {}), doctor)))
@@ -586,7 +586,7 @@ def reading_for(
 
 
 def _read(parameters: Mapping[str, Any], *, command: str, sample: bool) -> "Reading | EngineSource":
-    """Read the answers, and print how; or find that they are too many for memory."""
+    """Read the answers, and print how; return the engine's table if they are too many for memory and not sampled."""
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.io.read import read_source
 
@@ -610,7 +610,7 @@ def _read(parameters: Mapping[str, Any], *, command: str, sample: bool) -> "Read
 
 
 def _is_ledger(source: Any) -> bool:
-    """Whether the answers are the folder of `quorate ledger`."""
+    """Whether the source is a folder of `quorate ledger`."""
     if not isinstance(source, str) or not os.path.isdir(source):
         return False
     from quorate.ledger.index import INDEX_NAME
@@ -619,7 +619,7 @@ def _is_ledger(source: Any) -> bool:
 
 
 def _read_ledger(folder: str, options: "ReadOptions") -> "Reading":
-    """Read the answers that a ledger holds; of the reading options, those on the meaning of labels apply."""
+    """Read the answers of a ledger; only the reading options on the meaning of labels apply."""
     from dataclasses import replace
 
     from quorate.cli.terminal import showing_progress
@@ -633,9 +633,10 @@ def _read_ledger(folder: str, options: "ReadOptions") -> "Reading":
 def find_in_engine(
     parameters: Mapping[str, Any], reading: "ReadOptions", *, command: str, sample: bool
 ) -> "EngineReading | EngineSource | None":
-    """Read answers that an engine holds; where they are too many a sample, or none of them. None without an engine.
+    """Read answers with an engine; None if no engine is needed.
 
-    The first line that is printed names the engine and the reason.
+    If the answers are too many for memory, read a sample or, with ``sample=False``, only return the table. The first
+    line that is printed names the engine and the reason for it.
     """
     from quorate.backends.choose import choose_engine
     from quorate.cli.terminal import print_lines, showing_progress
@@ -675,7 +676,7 @@ def find_in_engine(
 
 
 def needs_no_engine(source: Any, where: "EngineOptions") -> bool:
-    """Whether several files, a folder or a pattern are small enough to be read without an engine, and none is named."""
+    """Whether no engine option is given and several files, a folder or a pattern are small enough for memory."""
     from quorate.io.several_files import expand_files, fit_in_memory
 
     if where != type(where)() or source is None:
@@ -687,7 +688,7 @@ def needs_no_engine(source: Any, where: "EngineOptions") -> bool:
 
 
 def flag_of(name: str) -> str:
-    """Write an option as people type it."""
+    """Return the flag of an option of this name."""
     return "--from" if name == "tool" else f"--{name.replace('_', '-')}"
 
 

@@ -1,6 +1,6 @@
-"""Outputs of a command: refused before anything is read where one cannot be written, and written as people read them.
+"""Outputs of a command: checks before anything is read, and tables in the form in which they are written to files.
 
-Files keep the user's names of the columns of tasks and workers, and have six significant digits.
+Files have the user's column names for tasks and workers, and numbers with six significant digits.
 """
 
 import os
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from quorate.io.options import ReadOptions
     from quorate.io.read import Reading
 
-# Parameters that name a file to write; with the metavar FOLDER they name a folder, which its writer checks.
+# Parameters that name a file to write; those with the metavar FOLDER name a folder and are not checked here.
 OUTPUT_NAMES = frozenset(
     {
         *(
@@ -40,9 +40,9 @@ OUTPUT_NAMES = frozenset(
 
 @contextmanager
 def guarded_outputs(parameters: Sequence[Any], values: Mapping[str, Any]) -> Iterator[None]:
-    """Refuse outputs that would replace each other, or a file that the command reads, before anything is computed.
+    """Raise errors, before anything is computed, for outputs that would replace each other or an input of the command.
 
-    The writer refuses any other output too, when it is written.
+    Other problems are found when the output is written.
 
     Args:
         parameters: of the command.
@@ -68,7 +68,7 @@ def guarded_outputs(parameters: Sequence[Any], values: Mapping[str, Any]) -> Ite
 
 
 def rounded(table: "Table") -> "Table":
-    """Round the numbers of a table to six significant digits.
+    """Return a table with its numbers rounded to six significant digits.
 
     >>> import pyarrow as pa
     >>> from quorate.arrays import Table
@@ -95,7 +95,7 @@ def rounded(table: "Table") -> "Table":
 
 
 def for_files(table: "Table", reading: "Reading", *, plain_columns: bool = False) -> "Table":
-    """Return a table as it goes to a file: with the user's names for task and worker, and six significant digits."""
+    """Return a table as it is written to a file: with the user's names for task and worker, and rounded."""
     from quorate.io.options import ReadOptions
 
     export_columns = None if reading.export is None else reading.export.columns
@@ -110,7 +110,7 @@ def for_files(table: "Table", reading: "Reading", *, plain_columns: bool = False
 
 
 def in_user_columns(table: "Table", options: "ReadOptions") -> "Table":
-    """Round a table, and name its columns of tasks and workers as the reading options do."""
+    """Return a table rounded, with the columns of tasks and workers named as in the reading options."""
     from quorate.arrays import Table
     from quorate.io.options import split_names
 
@@ -118,7 +118,7 @@ def in_user_columns(table: "Table", options: "ReadOptions") -> "Table":
     names = list(table.column_names)
     for usual in ("task", "worker"):
         chosen = getattr(options, usual, None)
-        # A name that another column of the output has, as label, would make two of them.
+        # Not if another column of the output, such as label, has this name already.
         is_one_column = chosen is not None and len(split_names(chosen)) == 1
         if is_one_column and usual in names and chosen not in names:
             names[names.index(usual)] = chosen
@@ -126,7 +126,7 @@ def in_user_columns(table: "Table", options: "ReadOptions") -> "Table":
 
 
 def with_texts(table: "Table", texts: "TaskTexts | None", answers: "Answers") -> "Table":
-    """Add the texts of the tasks after the column of tasks."""
+    """Return the table with a column of the texts of the tasks after the column of tasks."""
     import pyarrow as pa
 
     from quorate.arrays import Table
@@ -136,12 +136,12 @@ def with_texts(table: "Table", texts: "TaskTexts | None", answers: "Answers") ->
     by_task = dict(zip(answers.task_names.to_pylist(), texts.values, strict=True))
     arrow = table.arrow
     values = [by_task.get(task) for task in arrow.column("task").to_pylist()]
-    place = arrow.column_names.index("task") + 1
-    return Table(arrow.add_column(place, texts.name, pa.array(values, pa.string())))
+    index = arrow.column_names.index("task") + 1
+    return Table(arrow.add_column(index, texts.name, pa.array(values, pa.string())))
 
 
 def known_workers_table(path: str | None, reading: "Reading") -> Any:
-    """Return the file of known workers, with the user's column of workers renamed to the one that is read."""
+    """Return the file of known workers; if it has the user's column of workers, a table with the column ``worker``."""
     from quorate.io.exports.content import look
     from quorate.io.read_table import read_table
 
@@ -156,7 +156,7 @@ def known_workers_table(path: str | None, reading: "Reading") -> Any:
 
 
 def refuse_filled_in(output: str | None, reading: "Reading") -> None:
-    """Refuse to overwrite a file for labels which someone has filled in.
+    """Raise an error if the output would overwrite a file with labels that were filled in.
 
     Raises:
         OptionError: the file has a column of labels that is not empty.

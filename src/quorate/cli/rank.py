@@ -1,4 +1,4 @@
-"""`quorate rank`: pairwise comparisons -> strengths of items, ranks with intervals, judges."""
+"""`quorate rank`: strengths and ranks of items with intervals, and skills of judges, from pairwise comparisons."""
 
 import os
 import sys
@@ -28,7 +28,7 @@ from quorate.cli.options import (
 if TYPE_CHECKING:
     from quorate.ranking.ranking import Ranking
 
-MOST_ITEMS = 40  # rows of the table on a terminal
+MAX_ITEMS = 40  # rows of the table on a terminal
 
 
 def _rank_options(
@@ -157,7 +157,7 @@ def _rank_options(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """How comparisons are read and ranked; see `quorate.rank`."""
+    """Declare the options of reading and ranking comparisons; see `quorate.rank`."""
 
 
 def _run(**parameters: Any) -> None:
@@ -257,11 +257,11 @@ def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:
     if output is None and not sys.stdout.isatty():
         write_table(rounded(items), "-", parameters["output_format"], excel_safe=parameters["excel_safe"])
     elif output is None:
-        print_head("Items", items, most=MOST_ITEMS)
+        print_head("Items", items, most=MAX_ITEMS)
         print_head("Judges", ranking.judges)
     is_data = output == "-" or (output is None and not sys.stdout.isatty())
     if pairs is not None and parameters["next_out"] is None and not is_data:
-        print_head("Pairs to compare next", pairs, most=MOST_ITEMS)
+        print_head("Pairs to compare next", pairs, most=MAX_ITEMS)
     elif pairs is not None and parameters["next_out"] is None:
         rows = [
             f"Next pair: {row['item_x']} and {row['item_y']} ({row['chosen']})" for row in pairs.to_arrow().to_pylist()
@@ -273,14 +273,14 @@ def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:
 
 
 def _two_items(text: str, ranking: "Ranking") -> tuple[str, str]:
-    """Part X,Y; a comma may be in a name."""
+    """Return the two items of a text X,Y; the names may contain commas."""
     from quorate.errors import OptionError, listing
 
     items = set(ranking.comparisons.items)
     parts = text.split(",")
-    for place in range(1, len(parts)):
-        x = ",".join(parts[:place]).strip()
-        y = ",".join(parts[place:]).strip()
+    for n_parts in range(1, len(parts)):
+        x = ",".join(parts[:n_parts]).strip()
+        y = ",".join(parts[n_parts:]).strip()
         if x in items and y in items:
             return x, y
     known = listing(ranking.comparisons.items)
@@ -310,7 +310,7 @@ def _group_lines(ranking: "Ranking") -> list[str]:
 
 
 class RankCommand(Command):
-    """Takes the options of `_rank_options`, and those of engines."""
+    """The command with the options of `_rank_options`, and those of engines."""
 
     shared = (_rank_options, engine_options)
     left_out = frozenset({"order"})

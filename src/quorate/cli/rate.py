@@ -1,4 +1,4 @@
-"""`quorate rate`: numeric scores -> one score per task with an interval, and the line of each rater."""
+"""`quorate rate`: one score per task with an interval from numeric ratings, and bias, scale and noise of each rater."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -52,11 +52,11 @@ def _score_options(
         default="error",
     ),
 ) -> None:
-    """How scores are read; see `quorate.read_scores`."""
+    """Declare the options of reading scores; see `quorate.read_scores`."""
 
 
 class RateCommand(Command):
-    """Takes the options of reading scores, and those of engines."""
+    """The command with the options of reading scores, and those of engines."""
 
     shared = (reading_options, _score_options, engine_options)
     left_out = frozenset(NOT_FOR_SCORES)
@@ -65,7 +65,7 @@ class RateCommand(Command):
 
 @contextmanager
 def open_scores(ctx: typer.Context) -> "Iterator[Scores | EngineSource]":
-    """Read the scores that a command was given; the connection to their engine ends with the block."""
+    """Read the scores of a command; the connection to their engine is closed at the end of the block."""
     from quorate.backends.source import EngineSource
 
     parameters = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
@@ -79,7 +79,7 @@ def open_scores(ctx: typer.Context) -> "Iterator[Scores | EngineSource]":
 
 
 def _read(parameters: Mapping[str, Any]) -> "Scores | EngineSource":
-    """Read the scores, or find that an engine holds them."""
+    """Return the scores, or the engine's table if an engine reads them."""
     from quorate.backends.source import EngineReading, EngineSource
     from quorate.cli.terminal import showing_progress
     from quorate.io.scores import read_score_source, score_options
@@ -202,7 +202,7 @@ def rate(
 
 
 def parse_bounds(text: str) -> tuple[float, float]:
-    """Read the two ends of a scale."""
+    """Return the two ends of a scale from a text such as 1,5."""
     from quorate.errors import OptionError
 
     try:

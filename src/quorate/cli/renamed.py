@@ -1,4 +1,4 @@
-"""Option names of 0.2, which work for one more release: each is replaced before the command line is parsed."""
+"""Option names of release 0.2, which work for one more release: they are replaced before the arguments are parsed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,13 @@ from quorate.errors import OptionError
 
 @dataclass(frozen=True)
 class Renamed:
-    """What stands for an option now."""
+    """The replacement of an old option."""
 
     words: tuple[str, ...] = ()  # of the new command line, with {value} for the value
     takes_value: bool = True
-    # An option that takes this one after a colon: --method rank-one:tau=3, and what it is if it was not given.
-    into: str = ""
-    key: str = ""
-    base: str = ""
+    into: str = ""  # the option whose value includes the old one: --method in --method rank-one:tau=3
+    key: str = ""  # the name of the setting there: tau
+    base: str = ""  # the value of `into` before the colon, if the option is not given
 
 
 def _option(new: str) -> Renamed:
@@ -78,7 +77,7 @@ RENAMED: dict[str, dict[str, Renamed]] = {
 
 
 def current_arguments(command: str, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments with today's option names, and a warning for each that was renamed.
+    """Return the arguments with the current option names, and a warning for each old name.
 
     Raises:
         OptionError: an old option has no value.
@@ -89,19 +88,19 @@ def current_arguments(command: str, arguments: Sequence[str]) -> tuple[list[str]
     (['a.csv', '--confident', '0.8'], ['--sure is now --confident'])
     """
     renamed = RENAMED.get(command, {})
-    kept: list[str] = []
+    current: list[str] = []
     warnings: list[str] = []
-    merged: list[tuple[str, str, Renamed]] = []  # what was typed, its value, what it is now
+    merged: list[tuple[str, str, Renamed]] = []  # the words that were typed, the value, the replacement
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
         if word == "--":
-            kept += [word, *rest]
+            current += [word, *rest]
             break
         flag, equals, value = word.partition("=")
         change = renamed.get(flag)
         if change is None:
-            kept.append(word)
+            current.append(word)
             continue
         if change.takes_value and not equals:
             if not rest:
@@ -111,19 +110,19 @@ def current_arguments(command: str, arguments: Sequence[str]) -> tuple[list[str]
             merged.append((f"{flag} {value}".strip(), value, change))
             continue
         new = [part.format(value=value) for part in change.words]
-        kept += new
+        current += new
         is_pair = len(new) == 2 and new[1] == value
         if flag == "--connect":
             warnings.append(f"give {value} in place of FILE; --connect is no longer needed")
         else:
             warnings.append(f"{flag} is now {new[0] if is_pair else ' '.join(new)}")
     for typed, value, change in merged:
-        warnings.append(f"{typed} is now {_merge(kept, value, change)}")
-    return kept, warnings
+        warnings.append(f"{typed} is now {_merge(current, value, change)}")
+    return current, warnings
 
 
 def _merge(words: list[str], value: str, change: Renamed) -> str:
-    """Add an old option to the value of the one that takes it now, in place; return how that is written."""
+    """Add an old option to the value of `change.into` in ``words``; return the new option with its value."""
     position = next((k for k, word in enumerate(words) if word.partition("=")[0] == change.into), None)
     if position is None:
         words += [change.into, change.base or value]
@@ -135,7 +134,7 @@ def _merge(words: list[str], value: str, change: Renamed) -> str:
     if position + 1 == len(words):
         raise OptionError(f"{change.into} needs a value")
     known = words[position + 1]
-    if change.into == "--predictions":  # a name that was given beside the file
+    if change.into == "--predictions":  # the name was a separate option
         words[position + 1] = f"{value}={known}"
     elif change.into == "--intervals":
         words[position + 1] = value if known == "auto" else f"{known},{value}"

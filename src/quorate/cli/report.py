@@ -58,9 +58,9 @@ def report(
             for name in ("workers", "labels"):
                 announce_output("--tables", Path(tables, f"{name}.csv"))
         with showing_progress():
-            from quorate.reporting.report import FAST, report
+            from quorate.reporting.report import FAST_METHODS, report
 
-            chosen = FAST if compare is None else [name.strip() for name in compare.split(",") if name.strip()]
+            chosen = FAST_METHODS if compare is None else [name.strip() for name in compare.split(",") if name.strip()]
             page = report(
                 reading, method=method, gold=gold, truth=truth, methods=chosen, sure=confident, title=title, show=show
             )

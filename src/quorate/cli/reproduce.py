@@ -1,4 +1,4 @@
-"""`quorate reproduce`: prints where the paper's experiments are. Removed in the release after 0.3."""
+"""`quorate reproduce`: print where the paper's experiments are. To be removed in the release after 0.3."""
 
 import typer
 

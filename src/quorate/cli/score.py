@@ -1,4 +1,4 @@
-"""`quorate score`: labels against the truth."""
+"""`quorate score`: compare labels with true labels."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -48,7 +48,7 @@ def score(
       quorate score labels.csv truth.csv
       quorate score labels.csv truth.csv --task "Item ID" --truth-label Sentiment
     """
-    from quorate.cli.terminal import MOST_ROWS, print_json, print_lines, print_table
+    from quorate.cli.terminal import MAX_ROWS, print_json, print_lines, print_table
     from quorate.evaluation.metrics import score_labels
 
     errors = _score_errors(labels, truth, task, label, scores)
@@ -71,13 +71,13 @@ def score(
         "Confused labels, most frequent first" if is_list else "Tasks by true label (rows) and label given (columns)"
     )
     print_lines([""])
-    print_table(title, names, rows[:MOST_ROWS] if is_list else rows)
-    if is_list and len(rows) > MOST_ROWS:
-        print_lines([f"{len(rows) - MOST_ROWS:,} more pairs: --json lists all."])
+    print_table(title, names, rows[:MAX_ROWS] if is_list else rows)
+    if is_list and len(rows) > MAX_ROWS:
+        print_lines([f"{len(rows) - MAX_ROWS:,} more pairs: --json lists all."])
 
 
 def _score_errors(labels: str, truth: str, task: str, label: str, scores: bool | None) -> "ScoreErrors | None":
-    """Compare scores with known scores; None where the file holds labels."""
+    """Return the errors of scores compared with known scores; None if the file has labels."""
     from quorate.io.exports.detect import fields_of
     from quorate.io.open_file import hold
     from quorate.io.options import ReadOptions

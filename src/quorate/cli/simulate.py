@@ -69,8 +69,8 @@ def simulate(
         activity=parse_activity(activity, workers),
         seed=seed,
     )
-    made = (simulated.answer_table, simulated.truth_table, simulated.skill_table)
-    write_tables(zip(made, paths, strict=True), output_format)
+    simulated_tables = (simulated.answer_table, simulated.truth_table, simulated.skill_table)
+    write_tables(zip(simulated_tables, paths, strict=True), output_format)
     if truth_out in (None, "-"):
         _print_written(paths, "report", "")
     else:
@@ -78,7 +78,7 @@ def simulate(
 
 
 def _print_written(paths: tuple[str | None, ...], command: str, options: str) -> None:
-    """Print one line that names the files and the next command; on standard error where that is not for tables."""
+    """Print one line with the files and the next command; on standard error if a table goes to standard output."""
     from quorate.cli.terminal import print_lines, written_line
     from quorate.notes import shell_command
 

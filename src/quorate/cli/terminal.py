@@ -1,7 +1,7 @@
-"""What people see: tables on a terminal, plain text in a pipe, and a bar while they wait.
+"""Output for people: tables on a terminal, plain text in a pipe, and a progress bar.
 
-rich draws where standard output is a terminal, and is not imported elsewhere. Where a terminal is too narrow for a
-table, columns are left out: numbers, words and intervals are never split.
+rich is imported only if standard output is a terminal. If a terminal is too narrow for a table, columns are left out:
+numbers, words and intervals are never split.
 """
 
 import sys
@@ -17,11 +17,11 @@ from quorate.arrays import FloatArray, Table
 from quorate.errors import visible
 from quorate.progress import listening
 
-# Columns of files and of --json that tables on a terminal leave out: what they hold is needed by programs.
+# Columns of files and of --json that tables on a terminal leave out: they are for programs.
 FOR_PROGRAMS = frozenset(
     {"standard_error", "component", "n_peers", "margin", "tied", "weight", "gain", "inclusion_probability"}
 )
-# What tables for people call columns of files.
+# Headings of tables for people, by column name of files.
 HEADINGS = {
     "n_answers": "answers",
     "n_shared": "shared tasks",
@@ -36,9 +36,9 @@ HEADINGS = {
     "tie_rate": "share of ties",
 }
 GAP = 2  # spaces between columns
-LONGEST_ID = 28  # characters of a name that is cut before a column is left out for it
-# What is left out first: what a reader on a terminal misses least. Then the last columns, from the right.
-SPARE = ("accuracy per class", "standard_error", "log-loss", "calibration error", "seconds")
+MAX_CUT_NAME = 28  # characters to which a name may be cut so that more columns fit
+# Columns that are left out first, because a reader on a terminal needs them least; then the others from the right.
+DROPPED_FIRST = ("accuracy per class", "standard_error", "log-loss", "calibration error", "seconds")
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,16 @@ class ColumnFit:
 
 
 def fit(columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], room: int) -> ColumnFit:
-    """Choose the columns that fit.
+    """Return the columns that fit into a line, with their widths.
 
-    Text of several words is wrapped between words, unless it can be spared; a long name is cut, with a mark.
+    Text of several words is wrapped between words, except in the columns of DROPPED_FIRST. A long name is cut, with a
+    mark.
 
     Args:
         columns: their names.
-        cells: what stands in them, as text.
-        numeric: which of them are numbers, which are never cut.
-        room: characters in a line.
+        cells: texts, rows × columns.
+        numeric: which columns are numbers, which are never cut.
+        room: characters per line.
 
     >>> cells = [["ann", "0.1234", "0.0200"]]
     >>> fit(["worker", "skill", "standard_error"], cells, [False, True, True], 16)
@@ -68,17 +69,17 @@ def fit(columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequenc
     least = dict(needed)
     for k in needed:
         words = [word for row in cells for word in row[k].split()]
-        if not numeric[k] and words and columns[k] not in SPARE and any(" " in row[k] for row in cells):
+        if not numeric[k] and words and columns[k] not in DROPPED_FIRST and any(" " in row[k] for row in cells):
             least[k] = max(len(columns[k]), *map(len, words))
-        elif not numeric[k] and needed[k] > LONGEST_ID:
-            least[k] = max(len(columns[k]), LONGEST_ID)
+        elif not numeric[k] and needed[k] > MAX_CUT_NAME:
+            least[k] = max(len(columns[k]), MAX_CUT_NAME)
     shown = list(needed)
-    order = [k for name in SPARE for k, column in enumerate(columns) if column == name]
+    order = [k for name in DROPPED_FIRST for k, column in enumerate(columns) if column == name]
     order += [k for k in reversed(shown) if k not in order]
     while len(shown) > 1 and _length(least, shown) > room:
         shown.remove(next(k for k in order if k in shown and k != 0))
     widths = {k: least[k] for k in shown}
-    for k in shown:  # give back what is left
+    for k in shown:  # distribute the remaining characters
         widths[k] += max(min(needed[k] - least[k], room - _length(widths, shown)), 0)
     widths = {k: min(width, room) for k, width in widths.items()}
     return ColumnFit(widths, tuple(k for k in needed if k not in shown))
@@ -93,13 +94,13 @@ if TYPE_CHECKING:
 
     from quorate.result import Result
 
-MOST_ROWS = 10
+MAX_ROWS = 10
 
 
 def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
-    """Print lines for people to read: ids and labels are data, never markup, and nothing that a terminal obeys.
+    """Print lines for people: without markup, with control characters made visible.
 
-    The addresses of the command line are printed without their secrets.
+    Addresses of the command line are printed without passwords.
     """
     stream = sys.stderr if error else sys.stdout
     stream.writelines([f"{visible(render_given(line))}\n" for line in lines])
@@ -107,25 +108,25 @@ def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """Print one JSON object with the version of its layout, for programs to read."""
+    """Print one JSON object with the version of its layout, for programs."""
     print_data(json_text(content))
 
 
 def json_text(content: Mapping[str, Any]) -> str:
-    """Return what `print_json` prints; a command that writes files makes it before them, so that it may fail."""
+    """Return the text that `print_json` prints; a command that writes files calls it first, because it may fail."""
     from quorate.io.write_table import SCHEMA_VERSION, to_json
 
     return to_json({"schema_version": SCHEMA_VERSION, **content})
 
 
 def print_data(text: str) -> None:
-    """Print text for programs to read, as it is."""
+    """Print text for programs, unchanged."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table: coloured and fitted to a terminal, plain and as wide as it needs to be in a pipe."""
+    """Print a table: fitted to the width of a terminal; in a pipe, plain and of full width."""
     columns, rows = _join_intervals(columns, rows)
     columns = [HEADINGS.get(name, name) for name in columns]
     cells = [[_cell(value) for value in row] for row in rows]
@@ -144,7 +145,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
 
 def _join_intervals(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:
-    """Join the two ends of an interval in one column: skill_low and skill_high become "skill interval".
+    """Return the table with the two ends of intervals joined: skill_low and skill_high become "skill interval".
 
     >>> _join_intervals(["worker", "skill_low", "skill_high"], [["ann", 0.1, 0.25], ["bob", None, None]])
     (['worker', 'skill interval'], [['ann', '0.100 to 0.250'], ['bob', None]])
@@ -168,7 +169,7 @@ def _join_intervals(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> tu
 def _draw_table(title: str, columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
     from rich.console import Console
     from rich.table import Table as RichTable
-    from rich.text import Text  # what it is given, it shows: no markup, no emoji codes
+    from rich.text import Text  # text without markup and emoji codes
 
     console = Console(highlight=False)
     fitted = fit(columns, cells, numeric, console.width)
@@ -188,7 +189,7 @@ def _draw_table(title: str, columns: Sequence[str], cells: Sequence[Sequence[str
 
 
 def written_line(paths: Iterable[str | None]) -> list[str]:
-    """Name the files that were written; nothing where none was.
+    """Return a sentence that names the files that were written; empty if there are none.
 
     >>> written_line(["labels.csv", None, "workers.csv", "-"]), written_line(["-"])
     (['Written to labels.csv and workers.csv.'], [])
@@ -202,21 +203,21 @@ def written_line(paths: Iterable[str | None]) -> list[str]:
 def print_head(
     title: str,
     table: Table,
-    most: int = MOST_ROWS,
+    most: int = MAX_ROWS,
     *,
     by: FloatArray | None = None,
     how: str = "",
     total: int | None = None,
 ) -> None:
-    """Print some rows, and how many there are: the first, or those of which ``by`` is smallest.
+    """Print the first rows of a table, or those with the smallest ``by``, and the number of all rows.
 
     Args:
         title: of the table: what its rows are.
         table: the rows.
-        most: how many of them are printed.
+        most: largest number of rows that are printed.
         by: a number for each row; the rows are sorted by it.
-        how: what that order is, as "least certain".
-        total: how many rows there are, if the table has only the first of them.
+        how: the name of this order, such as "least certain".
+        total: the number of all rows, if the table has only the first of them.
     """
     rows = table.arrow
     n = len(table) if total is None else total
@@ -236,14 +237,14 @@ def print_head(
 
 
 def _is_shown(name: str, column: "pa.ChunkedArray") -> bool:
-    """Whether a table for people has a column: not those for programs, and none that has no information."""
+    """Whether a table for people has a column: not one for programs, and not one without information."""
     if name in FOR_PROGRAMS or (len(column) and column.null_count == len(column)):
         return False
     return not (name == "status" and set(column.unique().to_pylist()) <= {"identified"})
 
 
 def print_labels(result: "Result") -> None:
-    """Print the least certain labels; the first ones where no confidence is stated."""
+    """Print the least certain labels; the first labels if no confidence is stated."""
     if result.label_source.confidence_stats().mean is None:
         print_head("Labels", result.labels)
         return
@@ -251,9 +252,9 @@ def print_labels(result: "Result") -> None:
 
 
 def print_workers(result: "Result") -> None:
-    """Print the workers who gave the most wrong answers in excess of what a usual worker would have given.
+    """Print the workers with the most extra wrong answers (see `extra_wrong_answers`).
 
-    Of language models without known labels, those that agree least with the labels come first.
+    For language models without known labels, those with the lowest agreement with the labels are printed.
     """
     from quorate.diagnostics.workers import extra_wrong_answers
 
@@ -264,14 +265,14 @@ def print_workers(result: "Result") -> None:
         return
     workers = result.workers
     if "right" in workers.arrow.column_names:
-        # The share of right answers is the figure of the sentences; files have the accuracy by skill as well.
+        # The table has the share right, as the sentences do; files also have the accuracy.
         workers = Table(workers.arrow.drop_columns(["accuracy"]))
     print_head("Workers", workers, by=-extra_wrong_answers(result), how="with the most extra wrong answers")
 
 
 @contextmanager
 def showing_progress() -> Iterator[None]:
-    """Show a bar on standard error while the block runs, if that is a terminal."""
+    """Show a progress bar on standard error while the block runs, if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -286,7 +287,7 @@ def showing_progress() -> Iterator[None]:
         def on_progress(stage: str, done: int, total: int | None) -> None:
             if stage not in stages:
                 stages[stage] = bars.add_task(visible(stage), total=total, speed="")
-            # A finished bar is removed: one that stays at its end looks as if something hangs.
+            # A finished bar is removed: otherwise the program seems to hang.
             bars.update(stages[stage], completed=done, total=total, visible=total is None or done < total)
             rate = bars.tasks[stages[stage]].speed
             bars.update(stages[stage], speed=f"{rate:,.1f}/s" if rate else "")
@@ -306,7 +307,7 @@ def _cell(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number with three significant digits, or three decimals below one.
+    """Return a number as text with three significant digits, or three decimals below one.
 
     >>> [_number(x) for x in (0.84712, 2.345, 17.29, 1234567.0, float("inf"))]
     ['0.847', '2.35', '17.3', '1,234,567', '∞']

@@ -1,1 +1,1 @@
-"""What is wrong with these data, one file a finding; `diagnose.py` asks them all."""
+"""Tests for problems of the data, one module per kind of problem; `diagnose.py` runs them all."""

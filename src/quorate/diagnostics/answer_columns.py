@@ -22,7 +22,7 @@ PAIR = "pairs= (--pair)"
 
 @dataclass(frozen=True)
 class AnswerColumns:
-    """What is known of every answer besides task, worker and label; None for nothing."""
+    """Values of each answer other than task, worker and label; None where they are not given."""
 
     durations: FloatArray | None = None
     covariates: tuple[Covariate, ...] = ()
@@ -40,7 +40,7 @@ def answer_columns(
 ) -> AnswerColumns:
     """Read the columns that are named, and check those that are given as values.
 
-    A column of durations is also found by its name.
+    Without ``durations``, the only column with a usual name for durations is used, if there is one.
 
     Raises:
         OptionError: a column cannot be used for its test, for the reason stated, or the rows cannot be read again.
@@ -71,13 +71,13 @@ def answer_columns(
 
 
 def _rows(reading: Reading, *, is_named: bool, finds_durations: bool) -> RowColumns | None:
-    """Look at the rows, if a column is named, or if one has a usual name of durations; None if neither is."""
+    """Return the columns of the rows, if a column is named or one has a usual name for durations; else None."""
     if not is_named and (not finds_durations or reading.source is None):
         return None
     try:
         fields = content_in_rows(reading, COVARIATE).fields
         if not is_named and not any(is_duration_name(name) for name in fields):
-            return None  # no further column is needed, so that the rows are not read again
+            return None  # no further column is needed: the rows need not be read again
         return row_columns(reading, COVARIATE)
     except OptionError:
         if is_named:
@@ -86,7 +86,7 @@ def _rows(reading: Reading, *, is_named: bool, finds_durations: bool) -> RowColu
 
 
 def _usable(reading: Reading, name: str, option: str) -> str:
-    """Refuse the columns of the answers themselves."""
+    """Return the name of a column; raise OptionError for the columns of tasks, workers and labels."""
     task, worker, label = reading.options.columns
     what = {worker: "the workers", label: "the labels"}
     if "," not in task:
@@ -116,7 +116,7 @@ def _values(
 
 
 def _pairs_checked(reading: Reading, pairs: Sequence[Any] | None, source: Any) -> Sequence[Any] | None:
-    """Refuse a column of pairs none of which a worker judged twice."""
+    """Return the pairs; raise OptionError if no worker judged any pair exactly twice."""
     if pairs is None:
         return None
     answers = reading.answers
@@ -142,7 +142,7 @@ def _checked(values: Any, n: int, option: str) -> list[Any]:
 
 
 def _covariate(reading: Reading, rows: RowColumns | None, source: str | Covariate, n: int) -> Covariate:
-    """Read a covariate: numbers or, of a column of texts, their lengths."""
+    """Return a covariate: numbers or, for a column of texts, their lengths."""
     if isinstance(source, Covariate):
         _checked(source.values, n, COVARIATE)
         return source
@@ -168,6 +168,6 @@ def _found_durations(reading: Reading, rows: RowColumns) -> FloatArray | None:
     names = [name for name in rows.content.fields if is_duration_name(name) and name not in reserved]
     if len(names) != 1:
         return None
-    with suppress(ColumnTypeError):  # another kind of column by that name
+    with suppress(ColumnTypeError):  # a column of another type with this name
         return rows.numbers_by_answer(names[0], DURATION)
     return None

@@ -1,4 +1,4 @@
-"""check(): limits on the answers, from options or a TOML file, each with its decision for pipelines."""
+"""check(): compare answers with limits from options or a TOML file, and decide pass, fail or undecided for each."""
 
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -42,22 +42,22 @@ from quorate.notes import UNSUPPORTED, command, expert_command, without_repeated
 from quorate.result import Result, percent, sizes
 from quorate.skills.identification import DETERMINED
 
-# Names for several kinds of findings, which a limit may give instead of a kind.
+# Families: a name for several kinds of findings, which `fail_on` accepts instead of a kind.
 FAMILIES = {
     "unreliable": ("adversary", "one-button", "spammer", "likely-guesser"),
     "guessing": ("one-button", "spammer", "likely-guesser"),
     "copying": ("copying-group", "agreeing-pair", "agreeing-cluster"),
     "any": KINDS,
 }
-# Kinds whose test needs a column: the option that names it, and what it holds.
-NEEDS = {
+# Kinds whose test needs a further column: the option that names the column, and what the column contains.
+NEEDED_COLUMN = {
     "position-bias": ("--pair", "the pair"),
     "self-preference": ("--system", "the system that wrote the output"),
     "covariate-bias": ("--covariate", "what answers should not depend on"),
     "answers-very-fast": ("--duration", "the seconds of each answer"),
     "drift": ("--time", "the time of each answer"),
 }
-LEAST = {"min_alpha": -1.0, "min_kappa": -1.0, "min_ac1": -1.0}  # the others are shares, or counts
+LOWEST_LIMIT = {"min_alpha": -1.0, "min_kappa": -1.0, "min_ac1": -1.0}  # 0 for the others, which are shares or counts
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ class Limits:
     fail_on: tuple[str, ...] = ()  # kinds of findings, or families of them
 
     def __post_init__(self) -> None:
-        for name in NUMBERS:
+        for name in NUMERIC_LIMITS:
             value = getattr(self, name)
             if value is None:
                 continue
             most = float("inf") if name in ("min_answers", "max_half_width") else 1.0
-            least = LEAST.get(name, 0.0)
+            least = LOWEST_LIMIT.get(name, 0.0)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
                 between = f"between {least:g} and {most:g}" if most < 2 else f"of {least:g} or more"
                 raise OptionError(f"{name}= ({flag(name)}) must be a number {between}, got {value!r}")
@@ -99,13 +99,13 @@ class Limits:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Every kind of finding that fails."""
+        """The kinds of findings that make the check fail, in the order of KINDS."""
         named = {kind for kind_or_family in self.fail_on for kind in FAMILIES.get(kind_or_family, (kind_or_family,))}
         return tuple(kind for kind in KINDS if kind in named)
 
     @property
-    def is_required(self) -> frozenset[str]:
-        """The kinds that were named, not only by ``any``: where one is not tested, its limit cannot be decided."""
+    def required_kinds(self) -> frozenset[str]:
+        """The kinds that ``fail_on`` names other than by ``any``: if such a kind is not tested, it is undecided."""
         families = (
             FAMILIES.get(kind_or_family, (kind_or_family,))
             for kind_or_family in self.fail_on
@@ -114,20 +114,20 @@ class Limits:
         return frozenset(kind for family in families for kind in family)
 
     def any_of(self, *names: str) -> bool:
-        """Whether one of these is set."""
+        """Whether at least one of these limits is set."""
         return any(getattr(self, name) is not None for name in names)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked for."""
-        return not self.fail_on and not self.any_of(*(name for name in NUMBERS if name != "sure"))
+        """Whether no limit is set."""
+        return not self.fail_on and not self.any_of(*(name for name in NUMERIC_LIMITS if name != "sure"))
 
 
-NUMBERS = tuple(field.name for field in fields(Limits) if field.name != "fail_on")
+NUMERIC_LIMITS = tuple(field.name for field in fields(Limits) if field.name != "fail_on")
 
 
 def flag(name: str) -> str:
-    """Return how the command line calls a limit.
+    """Return the command-line option of a limit.
 
     >>> flag("min_alpha")
     '--min-alpha'
@@ -136,14 +136,14 @@ def flag(name: str) -> str:
 
 
 def limits_of(options: Mapping[str, Any], file: str | Path | None = None) -> Limits:
-    """Combine limits: those given as options count before those of a file.
+    """Combine the limits of a file and of options; options override the file.
 
     Args:
-        options: by name; None for what was not given.
+        options: limits by name; None where not given.
         file: a TOML file, its limits at the top or below ``[check]``.
 
     Raises:
-        OptionError: there is no such limit, it makes no sense, or there is none at all.
+        OptionError: a limit is unknown or out of range, or no limit is given.
         InputError: the file cannot be read.
 
     >>> limits_of({"min_alpha": 0.6, "max_error": None}).min_alpha
@@ -178,8 +178,8 @@ def _named(table: dict[str, Any], file: str) -> Limits:
     options: dict[str, Any] = {}
     for key, value in table.items():
         name = {"confident": "sure"}.get(key, key.replace("-", "_"))  # the option is --confident
-        if name not in (*NUMBERS, "fail_on"):
-            names = ["confident" if name == "sure" else name.replace("_", "-") for name in (*NUMBERS, "fail_on")]
+        if name not in (*NUMERIC_LIMITS, "fail_on"):
+            names = ["confident" if name == "sure" else name.replace("_", "-") for name in (*NUMERIC_LIMITS, "fail_on")]
             suggestion = did_you_mean(key.replace("_", "-"), names)
             meant = f"{suggestion} " if suggestion else ""
             raise OptionError(f"{file} has {key!r}, which is not a limit. {meant}The limits are {listing(names, 20)}")
@@ -200,7 +200,7 @@ def kinds_of(value: Any) -> tuple[str, ...]:
 
 
 COEFFICIENTS = {"min_alpha": ALPHA, "min_kappa": KAPPA, "min_ac1": AC1, "min_agreement": PERCENT}
-MOST_SENTENCES = 3  # findings of one kind that a line lists
+MAX_SENTENCES = 3  # findings of one kind that a line lists
 
 
 PASS = "pass"
@@ -228,10 +228,10 @@ class Checked:
     what: str  # the figure, in words
     figure: float | None  # None where it is not defined
     limit: float
-    decision: str  # PASS, FAIL or UNDECIDED; the last where there is no figure
-    remedy: str  # what to do where it fails, or cannot be decided
+    decision: str  # PASS, FAIL or UNDECIDED
+    remedy: str  # what to do if it fails or cannot be decided
     detail: str = ""  # the findings behind the figure
-    interval: tuple[float, float] | None = None  # of the figure, where its ends decide
+    interval: tuple[float, float] | None = None  # of the figure, if the interval decides
     n_known: int = 0  # known labels on which the share of wrong labels was counted; 0 where it is an estimate
 
     @property
@@ -241,7 +241,7 @@ class Checked:
 
     @property
     def sentence(self) -> str:
-        """State figure and limit."""
+        """A sentence with the figure and the limit."""
         if self.name.startswith("fail-on "):
             phrase = KIND_WORDS[self.name.removeprefix("fail-on ")].phrase
             if self.figure is None:
@@ -256,7 +256,7 @@ class Checked:
         else:
             side = "at least" if self.name.startswith("min") else "at most"
             limit = f"{self.limit:g}"
-            figure = "not defined" if self.figure is None else _beside(self.figure, self.limit)
+            figure = "not defined" if self.figure is None else _figure_text(self.figure, self.limit)
         if self.interval is not None:
             figure = f"{figure} (90% interval {percent(self.interval[0])} to {percent(self.interval[1])})"
         if self.n_known and self.figure is not None:
@@ -268,7 +268,7 @@ class Checked:
         return f"{self.what} is {figure} ({side} {limit})"
 
     def line(self) -> str:
-        """Return the sentence with its outcome and, where it does not hold, details and remedy."""
+        """Return the decision and the sentence; if the limit does not hold, also the details and the remedy."""
         name = "" if self.name.startswith("fail-on ") else f"{self.name}: "
         line = f"{WORDS_OF_DECISION[self.decision]}  {name}{self.sentence}."
         more = "".join(f" {part}" for part in (self.detail, self.remedy) if part)
@@ -276,11 +276,11 @@ class Checked:
 
     @property
     def is_share(self) -> bool:
-        """Whether figure and limit are shares, which are written in percent."""
+        """Whether figure and limit are shares, written in percent."""
         return self.name in ("max-error", "max-unsure", "max-undetermined")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the object for this limit that `quorate check --json` prints."""
         return {
             "name": self.name,
             "holds": self.holds,
@@ -296,7 +296,7 @@ class Checked:
 
 @dataclass(frozen=True, repr=False)
 class CheckReport(Shown):
-    """Every limit that was asked for."""
+    """The limits that were given, each with its decision."""
 
     answers: Answers
     checks: tuple[Checked, ...]
@@ -306,17 +306,17 @@ class CheckReport(Shown):
 
     @property
     def holds(self) -> bool:
-        """Whether all hold."""
+        """Whether all limits hold."""
         return all(limit.holds for limit in self.checks)
 
     @property
     def failed(self) -> tuple[Checked, ...]:
-        """Those that fail."""
+        """The limits that fail."""
         return self._decided(FAIL)
 
     @property
     def undecided(self) -> tuple[Checked, ...]:
-        """Those that the answers cannot decide."""
+        """The limits that the answers cannot decide."""
         return self._decided(UNDECIDED)
 
     @property
@@ -351,11 +351,13 @@ class CheckReport(Shown):
         return ", and ".join(parts)
 
     def lines(self) -> list[str]:
-        """Return the warnings, and a line per limit."""
+        """Return the warnings, and one line per limit."""
         sample = [] if self.diagnosis is None else self.diagnosis.sample_lines()
         left_out = []
         if self.not_tested:
-            kinds = ", ".join(f"{KIND_WORDS[kind].phrase} ({NEEDS[kind][0]} COLUMN)" for kind in self.not_tested)
+            kinds = ", ".join(
+                f"{KIND_WORDS[kind].phrase} ({NEEDED_COLUMN[kind][0]} COLUMN)" for kind in self.not_tested
+            )
             left_out = [f"Not tested, because no column is named: {kinds}."]
         limits = (limit.line() for limit in self.checks)
         return without_repeated_advice([*self.warnings, f"{self.head()}.", *limits, *sample, *left_out])
@@ -364,7 +366,7 @@ class CheckReport(Shown):
         return f"<CheckReport: {self.head()}>"
 
     def summary(self) -> str:
-        """Return all lines."""
+        """Return `lines` as one text."""
         return "\n".join(self.lines())
 
     def to_dict(self) -> dict[str, Any]:
@@ -414,8 +416,8 @@ def check(
         min_alpha: least Krippendorff's alpha.
         min_kappa: least Fleiss' kappa.
         min_ac1: least Gwet's AC1.
-        min_agreement: how often two answers to a task must be the same.
-        min_answers: answers per task, on average.
+        min_agreement: least share of pairs of answers to the same task that are equal.
+        min_answers: least mean number of answers per task.
         max_error: largest share of labels that may be wrong. Holds if the upper end of the 90 % interval of that share
             is at most the limit, fails if the lower end is above it, and is undecided otherwise.
         max_unsure: largest share of labels that are missing, or have a confidence below ``sure``.
@@ -436,8 +438,8 @@ def check(
         reading: options of `quorate.read`.
 
     Raises:
-        OptionError: a limit makes no sense, or there is none.
-        InputError: something cannot be read.
+        OptionError: a limit is out of range, or no limit is given.
+        InputError: the answers or a file cannot be read.
 
     >>> found = check({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")}, min_alpha=0.6)
     >>> print(found.summary())
@@ -468,12 +470,12 @@ def check(
     content = as_reading(source, reading)
     answers = content.answers
     known = gold_for(content, gold)
-    checks = [*_alike(answers, limits)]
+    checks = [*_agreement_checks(answers, limits)]
     is_about_labels = limits.any_of("max_error", "max_unsure", "max_undetermined") or bool(limits.fail_on)
     if not is_about_labels and models_of(answers, answers.judges) is None:
         return CheckReport(answers, tuple(checks))
     result = aggregate(answers, gold=known)
-    checks += _labels(result, limits)
+    checks += _label_checks(result, limits)
     diagnosis = None
     left_out: tuple[str, ...] = ()
     if limits.fail_on:
@@ -481,12 +483,12 @@ def check(
         diagnosis = diagnose_result(result, gold=known, times=times)
         columns = answer_columns(content, durations=durations, covariates=covariates, systems=systems, pairs=pairs)
         diagnosis = diagnosis.with_behaviour(behaviour_of(result, times, columns))
-        # A preferred side shows without a column, too, where labels name the sides of a comparison.
+        # If labels name the sides of a comparison, a preferred side can be found without a column, too.
         tested = {"drift"} if times is not None else set()
         tested |= diagnosis.kinds_tested | {finding.kind for finding in diagnosis.findings}
-        untested = [kind for kind in NEEDS if kind in limits.kinds and kind not in tested]
-        checks += _findings(diagnosis, limits, untested)
-        left_out = tuple(kind for kind in untested if kind not in limits.is_required)
+        untested = [kind for kind in NEEDED_COLUMN if kind in limits.kinds and kind not in tested]
+        checks += _finding_checks(diagnosis, limits, untested)
+        left_out = tuple(kind for kind in untested if kind not in limits.required_kinds)
     return CheckReport(answers, tuple(checks), diagnosis, tuple(result.judge_warnings()), left_out)
 
 
@@ -507,13 +509,13 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
     import quorate  # by its public name: ratings are a later layer
 
     rating = quorate.rate(scores, gold=gold)
-    checks = [*_alike(scores.answers, limits)]
+    checks = [*_agreement_checks(scores.answers, limits)]
     more = "Collect more answers per task"
     if limits.min_reliability is not None:
         needed = rating.reliability.raters_needed(limits.min_reliability)
         remedy = more if needed is None else f"{more}: about {needed:,} are needed"
         value = rating.reliability.consistency(rating.reliability.k)
-        checks.append(_least("min_reliability", "the reliability of the scores", value, limits, remedy))
+        checks.append(_at_least("min_reliability", "the reliability of the scores", value, limits, remedy))
     if limits.max_half_width is not None:
         tasks = rating.tasks
         rated = tasks.n_answers > 0
@@ -522,50 +524,50 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
             "advise", f"--scores --budget 100 --max-half-width {limits.max_half_width:g}", "quorate.advise_scores"
         )
         remedy = f"{more}: {advice}"
-        checks.append(_most("max_half_width", "the median half-width of the intervals", value, limits, remedy))
+        checks.append(_at_most("max_half_width", "the median half-width of the intervals", value, limits, remedy))
     return CheckReport(scores.answers, tuple(checks))
 
 
-def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:
+def _agreement_checks(answers: Answers, limits: Limits) -> Iterator[Checked]:
     """Compare the number of answers, and agreement, with their limits."""
     if limits.min_answers is not None:
         mean = answers.n_answers / max(answers.n_tasks, 1)
-        yield _least("min_answers", "the mean number of answers per task", mean, limits, "Collect more answers.")
+        yield _at_least("min_answers", "the mean number of answers per task", mean, limits, "Collect more answers.")
     if not limits.any_of(*COEFFICIENTS):
         return
-    coefficients = agreement(answers, draws=1).overall  # intervals are not asked for
+    coefficients = agreement(answers, draws=1).overall  # one draw: the intervals are not used
     for name, coefficient in COEFFICIENTS.items():
         if getattr(limits, name) is not None:
             value = coefficients[coefficient].value
             remedy = look_closer() if value is not None else "Let several workers answer the same tasks."
-            yield _least(name, WORDS[coefficient], value, limits, remedy)
+            yield _at_least(name, WORDS[coefficient], value, limits, remedy)
 
 
-def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
+def _label_checks(result: Result, limits: Limits) -> Iterator[Checked]:
     """Compare the confidence of the labels, and the workers without a rating, with their limits."""
-    sure = result.vote.confidence_stats()
+    stats = result.vote.confidence_stats()
     unsupported = [in_python(note.text) for note in result.notes if note.kind == UNSUPPORTED]
     remedy = unsupported[0] if unsupported else collect_more()
     if limits.max_error is not None:
-        yield _error(result, limits.max_error, remedy)
+        yield _error_check(result, limits.max_error, remedy)
     if limits.max_unsure is not None:
         unsure = None
-        if sure.mean is not None:
-            n_unsure = int((result.vote.confidence < limits.sure).sum()) + sure.n_unlabelled
+        if stats.mean is not None:
+            n_unsure = int((result.vote.confidence < limits.sure).sum()) + stats.n_unlabelled
             unsure = n_unsure / result.answers.n_tasks
-        missing = "missing or " if sure.n_unlabelled else ""
+        missing = "missing or " if stats.n_unlabelled else ""
         what = f"the share of labels {missing}below {limits.sure:.0%} confidence"
-        yield _most("max_unsure", what, unsure, limits, remedy)
+        yield _at_most("max_unsure", what, unsure, limits, remedy)
     if limits.max_undetermined is not None:
         unknown = float((~np.isin(result.status, DETERMINED)).mean()) if len(result.status) else None
         what = "the share of workers who cannot be rated"
         which = command("diagnose", "", "quorate.diagnose(answers)")
         remedy = f"Let them answer tasks that others answer, too. To see which ones: {which}"
-        yield _most("max_undetermined", what, unknown, limits, remedy)
+        yield _at_most("max_undetermined", what, unknown, limits, remedy)
 
 
-def _error(result: Result, limit: float, remedy: str) -> Checked:
-    """Compare the interval of the share of wrong labels with the largest share: undecided if the limit is inside."""
+def _error_check(result: Result, limit: float, remedy: str) -> Checked:
+    """Compare the interval of the share of wrong labels with the limit: undecided if the limit is inside."""
     name = "max-error"
     what = "the share of labels expected to be wrong"
     basis = result.confidence_basis
@@ -603,17 +605,20 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
     return Checked(name, what, wrong.mean, limit, decision, remedy, interval=(wrong.low, wrong.high))
 
 
-def _findings(diagnosis: Diagnosis, limits: Limits, untested: Collection[str]) -> Iterator[Checked]:
-    """Count the findings of each kind that there must be none of; a kind that was not tested cannot be decided."""
+def _finding_checks(diagnosis: Diagnosis, limits: Limits, untested: Collection[str]) -> Iterator[Checked]:
+    """Yield a check for each kind of ``fail_on``: it fails if there are findings of that kind.
+
+    A kind that was not tested is undecided if ``fail_on`` names it, and left out if it is only part of ``any``.
+    """
     for kind in limits.kinds:
         what = f"the number of findings of the kind {kind}"
         if kind in untested:
-            if kind in limits.is_required:
+            if kind in limits.required_kinds:
                 yield Checked(f"fail-on {kind}", what, None, 0.0, UNDECIDED, _needed_column(kind))
             continue
         findings = diagnosis.of_kind(kind)
-        more = f" And {len(findings) - MOST_SENTENCES:,} more." if len(findings) > MOST_SENTENCES else ""
-        detail = " ".join(finding.line for finding in findings[:MOST_SENTENCES]) + more
+        more = f" And {len(findings) - MAX_SENTENCES:,} more." if len(findings) > MAX_SENTENCES else ""
+        detail = " ".join(finding.line for finding in findings[:MAX_SENTENCES]) + more
         yield Checked(
             f"fail-on {kind}",
             what,
@@ -627,13 +632,13 @@ def _findings(diagnosis: Diagnosis, limits: Limits, untested: Collection[str]) -
 
 def _needed_column(kind: str) -> str:
     """Explain how to name the column that the test of a kind needs."""
-    option, content = NEEDS[kind]
+    option, content = NEEDED_COLUMN[kind]
     argument = "time" if kind == "drift" else f"{option[2:]}s"
     return f"Name the column with {content}: {for_shell(f'{argument}= ({option} COLUMN)')}."
 
 
 def _singular(phrase: str) -> str:
-    """Write a phrase after "no".
+    """Return a phrase in the form that follows "no".
 
     >>> _singular("two groups that share tasks"), _singular("a bias that workers share")
     ('groups that share tasks', 'bias that workers share')
@@ -641,10 +646,10 @@ def _singular(phrase: str) -> str:
     return phrase.removeprefix("two ").removeprefix("a ")
 
 
-def _beside(figure: float, limit: float) -> str:
-    """Write a figure with two decimals (one from 1 on), or with as many as it takes to differ from its limit.
+def _figure_text(figure: float, limit: float) -> str:
+    """Return a figure as text with two decimals (one if it is 1 or more), or with more until it differs from its limit.
 
-    >>> _beside(0.1255, 0.6), _beside(0.5996, 0.6), _beside(5.84, 3), _beside(39.0, 3)
+    >>> _figure_text(0.1255, 0.6), _figure_text(0.5996, 0.6), _figure_text(5.84, 3), _figure_text(39.0, 3)
     ('0.13', '0.5996', '5.8', '39')
     """
     fewest = 2 if abs(figure) < 1 else 1
@@ -655,12 +660,12 @@ def _beside(figure: float, limit: float) -> str:
     return text.removesuffix(".0")
 
 
-def _least(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
+def _at_least(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
     limit = float(getattr(limits, name))
     return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda value: value >= limit), remedy)
 
 
-def _most(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
+def _at_most(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
     limit = float(getattr(limits, name))
     return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda value: value <= limit), remedy)
 

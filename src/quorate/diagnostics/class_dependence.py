@@ -1,16 +1,15 @@
-"""Does one accuracy per worker explain the answers, or does accuracy depend on the class? Asked of answers held out.
+"""Test on held-out answers whether accuracy depends on the class, and the share right on each class as a range.
 
-Models are fitted on three quarters of the tasks, and each answer to the others is predicted from the other answers to
-its task. Every model of confusion has a counterpart of one coin, in which each worker has the accuracy that its matrix
-has on average, and what is compared with is the best of these: so what a model of confusion gains, it gains by the
-classes, and not by shrinking the accuracies less. A model with more parameters than the truth needs foretells worse,
-not better: that is what guards against finding misfit where there is none.
+The test. Models are fitted on three quarters of the tasks, and each answer to the remaining tasks is predicted from the
+other answers to its task. Every confusion model has a one-coin counterpart, in which each worker has the mean accuracy
+of its matrix. The confusion models are compared with the best one-coin model, so that a gain is due to the classes and
+not to a different shrinkage of the accuracies. A model with more parameters than needed predicts held-out answers
+worse; this protects against false findings.
 
-How often answers are right on tasks of each class, as a range: by the labels themselves, or by known ones.
-
-By the labels themselves such a figure is off by 0.061 on average over 74 classes of 21 public crowds, and by more than
-0.2 where a crowd gets a class wrong together, as then do its labels. So no single figure is stated, but the range in
-which nine in ten of those turned out to lie. Known labels of ten tasks of a class or more replace it by what they show.
+The range. Estimated from the labels themselves, the share right has a mean absolute error of 0.061 over 74 classes of
+21 public crowds, and an error above 0.2 if most of a crowd gets a class wrong, because its labels are then wrong as
+well. So a range is stated that contains the true share for 90 % of these classes. If at least ten tasks of a class have
+known labels, the range is estimated from these instead.
 """
 
 from collections.abc import Sequence
@@ -29,16 +28,15 @@ from quorate.models.confusion import ModelPosterior, fit_matrices, log_joint, sc
 from quorate.models.em import counts_by_posterior, fit_confusion_em, normalise_columns
 from quorate.models.one_coin import fit_one_coin_em
 from quorate.progress import report
-from quorate.statistics import wilson_interval
+from quorate.statistics import Z_90, wilson_interval
 from quorate.voting.posterior import add_one_proportions, logsumexp_rows
 from quorate.voting.vote import skill_of
 
-OFF = 0.16  # how far from the stated share the truth lies at the most, in nine of ten classes of 21 public crowds
-# so that no estimated accuracy is exactly one
-LEAST_SHARE = 0.01
-MOST_SHARE = 0.99
-MIN_GOLD_TASKS_OF_CLASS = 10  # known tasks of a class, from which on they speak for it
-Z = 1.645  # of a range that holds nine times in ten
+MAX_SHARE_ERROR = 0.16  # largest error of the estimated share right for 90 % of the classes of 21 public crowds
+# Limits of the range that is stated: it never reaches 0 % or 100 %.
+MIN_SHARE = 0.01
+MAX_SHARE = 0.99
+MIN_GOLD_TASKS_OF_CLASS = 10  # tasks of a class with known labels, from which its range is estimated from these
 
 
 @dataclass(frozen=True)
@@ -48,11 +46,11 @@ class RightByClass:
     share: FloatArray
     low: FloatArray
     high: FloatArray
-    checked: BoolArray  # by known labels
+    checked: BoolArray  # whether estimated from known labels
     occurs: BoolArray  # whether some task is of the class
 
     def text(self, k: int) -> str:
-        """Write the range of a class.
+        """Return the range of a class as text.
 
         >>> RightByClass(*np.array([[0.6], [0.42], [0.68]]), *np.array([[False], [True]])).text(0)
         '42% to 68%'
@@ -61,7 +59,7 @@ class RightByClass:
 
 
 def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | None = None) -> RightByClass:
-    """Estimate how often answers are right on tasks of each class.
+    """Estimate the share of right answers to tasks of each class, with a 90 % range.
 
     Args:
         answers: who answered what.
@@ -75,7 +73,7 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
     True
     """
     m = answers.n_classes
-    right_answers = np.zeros(m)  # expected, by class
+    right_answers = np.zeros(m)  # expected number per class
     total = np.zeros(m)
     first = 0
     for block in memory_blocks(answers).pieces:
@@ -84,10 +82,10 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
         total += block.per_task @ of_block
         first += block.n_tasks
     share = right_answers / np.maximum(total, 1e-9)
-    low = share - OFF
-    high = share + OFF
+    low = share - MAX_SHARE_ERROR
+    high = share + MAX_SHARE_ERROR
     checked = np.zeros(answers.n_classes, dtype=bool)
-    occurs: BoolArray = posterior.sum(axis=0) >= 0.5  # half a task: none, if rounded
+    occurs: BoolArray = posterior.sum(axis=0) >= 0.5  # at least one task, rounded
     if known is not None:
         right = answers.by_task(answers.label == known[answers.task])
         tasks = np.bincount(known[(known >= 0) & (answers.per_task > 0)], minlength=m)
@@ -98,50 +96,51 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
             n = int(tasks[k])
             checked[k] = True
             share[k] = right[is_class].sum() / answers.per_task[is_class].sum()
-            # The number of tasks, not of answers: answers to one task are correlated.
-            low[k], high[k] = wilson_interval(share[k] * n, n, Z)
-    low = np.clip(low, LEAST_SHARE, MOST_SHARE)
-    high = np.clip(high, LEAST_SHARE, MOST_SHARE)
+            # n is the number of tasks, not of answers: answers to one task are correlated.
+            low[k], high[k] = wilson_interval(share[k] * n, n, Z_90)
+    low = np.clip(low, MIN_SHARE, MAX_SHARE)
+    high = np.clip(high, MIN_SHARE, MAX_SHARE)
     return RightByClass(share, low, high, checked, occurs)
 
 
 FOLDS = 4
-TELLING = 0.1  # difference of two classes that is stated: about the error of such figures on public crowds
-SURE = 0.01  # the chance that a crowd of one coin a worker is taken for another, by the normal law
-MAX_CLASS_TEST_ANSWERS = 50_000  # of a larger crowd a sample is used: see experiments/diagnostics/sample_sizes.py
-MOST_ENTRIES = 20_000_000  # of all confusion matrices together; above, the question is left out
-FEWEST = 20  # tasks with two answers or more, below which it is left out as well
-# of EM: what it foretells then moves by far less than its standard error
-STEPS = 20
-TOLERANCE = 1e-4
-PSEUDO = 0.5  # answers in each cell of Dawid and Skene's matrices, so that nothing is impossible
-# What lets accuracy depend on the class: one confusion matrix for the crowd, scaled to each worker's accuracy; one for
-# each worker, shrunk toward that; one for each worker, by itself. The first two are the standard method's.
-RIVALS = {"pooled": "quorate", "quorate": "quorate", "dawid-skene": "dawid-skene"}
+MIN_STATED_DIFFERENCE = 0.1  # smallest difference of the shares right of two classes that is stated: about their error
+SIGNIFICANCE_LEVEL = 0.01  # significance level of the test, by the normal distribution
+MAX_CLASS_TEST_ANSWERS = 50_000  # a larger crowd is sampled: see experiments/diagnostics/sample_sizes.py
+MAX_MATRIX_ENTRIES = 20_000_000  # largest number of entries of all confusion matrices; above, there is no test
+MIN_TASKS = 20  # tasks with at least two answers that the test needs
+# Limits of EM: more iterations change the predictions by far less than their standard error.
+EM_MAX_ITERATIONS = 20
+EM_TOLERANCE = 1e-4
+PSEUDO_ANSWERS = 0.5  # pseudo-answers in each cell of the Dawid-Skene matrices, so that no answer has probability zero
+# Models in which accuracy depends on the class, each with the method it belongs to: one confusion matrix for the crowd,
+# scaled to each worker's accuracy; one matrix per worker, shrunk toward that of the crowd; one matrix per worker
+# without shrinkage.
+METHOD_OF_MODEL = {"pooled": "quorate", "quorate": "quorate", "dawid-skene": "dawid-skene"}
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How well each model foretells an answer from the other answers to its task, on average over answers."""
+    """How well each model predicts an answer from the other answers to its task: means over held-out answers."""
 
     n_answers: int
-    log_likelihood: dict[str, float]  # by method, an answer
-    gain: dict[str, float]  # of each rival model over one coin, an answer
-    standard_error: dict[str, float]  # of the gain, over tasks
+    log_likelihood: dict[str, float]  # per answer, by model
+    gain: dict[str, float]  # log-likelihood per answer of each confusion model minus that of one coin
+    standard_error: dict[str, float]  # of the gain, from its variance over tasks
 
     @property
     def best(self) -> str:
-        """The rival model that foretells best; RIVALS names the method it belongs to."""
-        return max(RIVALS, key=lambda name: self.gain[name])
+        """The confusion model with the largest gain; METHOD_OF_MODEL names the method it belongs to."""
+        return max(METHOD_OF_MODEL, key=lambda name: self.gain[name])
 
     @property
     def p(self) -> float:
-        """Of so large a gain, if one coin a worker were the truth; every rival had the chance."""
+        """The p-value of the largest gain if one coin per worker is true, with Bonferroni's correction over models."""
         from statistics import NormalDist
 
         errors = self.standard_error
-        z = max(self.gain[name] / errors[name] if errors[name] > 0 else 0.0 for name in RIVALS)
-        return min(len(RIVALS) * NormalDist().cdf(-z), 1.0)
+        z = max(self.gain[name] / errors[name] if errors[name] > 0 else 0.0 for name in METHOD_OF_MODEL)
+        return min(len(METHOD_OF_MODEL) * NormalDist().cdf(-z), 1.0)
 
 
 @dataclass(frozen=True)
@@ -151,13 +150,13 @@ class _Model:
 
     @property
     def accuracy(self) -> FloatArray:
-        """How often each worker is right, over tasks of all classes."""
+        """The share right of each worker over tasks of all classes."""
         accuracy: FloatArray = np.diagonal(self.confusion, axis1=1, axis2=2) @ self.prior
         return accuracy
 
 
 def sample_for_class_test(answers: Answers) -> TaskSample | None:
-    """Return the tasks on which the models are compared; None up to `MAX_CLASS_TEST_ANSWERS`: all of them.
+    """Return the sample of tasks on which the models are compared; None (all tasks) up to `MAX_CLASS_TEST_ANSWERS`.
 
     >>> import quorate
     >>> sample_for_class_test(quorate.simulate.crowd(1000, 10, 3, seed=0).answers) is None
@@ -167,7 +166,7 @@ def sample_for_class_test(answers: Answers) -> TaskSample | None:
 
 
 def held_out(answers: Answers) -> HeldOut | None:
-    """Compare the models on answers they were not fitted to; None where there are too few tasks or too many cells.
+    """Compare the models on answers they were not fitted to; None if there are too few tasks or too many cells.
 
     >>> import quorate
     >>> held_out(quorate.simulate.crowd(400, 10, 5, seed=0).answers).p > 0.01
@@ -175,7 +174,7 @@ def held_out(answers: Answers) -> HeldOut | None:
     """
     m = answers.n_classes
     tasks = np.flatnonzero(answers.per_task >= 2)
-    if m < 2 or len(tasks) < FEWEST or answers.n_workers * m**2 > MOST_ENTRIES:
+    if m < 2 or len(tasks) < MIN_TASKS or answers.n_workers * m**2 > MAX_MATRIX_ENTRIES:
         return None
     fold = np.full(answers.n_tasks, -1)
     fold[tasks] = np.arange(len(tasks)) % FOLDS
@@ -184,10 +183,10 @@ def held_out(answers: Answers) -> HeldOut | None:
         report("testing classes", k, FOLDS)
         fitted = answers.only((fold >= 0) & (fold != k))
         test_answers = answers.only(fold == k)
-        one_coin_skills, rivals = _fit(fitted)
+        one_coin_models, confusion_models = _fit(fitted)
         columns = (
             np.ones(test_answers.n_answers),
-            *(_log_probability(test_answers, model) for model in (*one_coin_skills, *rivals)),
+            *(_log_probability(test_answers, model) for model in (*one_coin_models, *confusion_models)),
         )
         sums.append(test_answers.by_task(np.stack(columns, axis=1)))
     report("testing classes", FOLDS, FOLDS)
@@ -195,11 +194,16 @@ def held_out(answers: Answers) -> HeldOut | None:
 
 
 def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
-    """Fit the models of one coin and the rivals."""
+    """Return the fitted one-coin models and the confusion models, the latter in the order of METHOD_OF_MODEL."""
     m = answers.n_classes
     blocks = blocks_of(answers)
     coin = fit_one_coin_em(
-        blocks, class_prior=True, pseudo_tasks=1.0, strength=None, max_iterations=STEPS, tolerance=TOLERANCE
+        blocks,
+        class_prior=True,
+        pseudo_tasks=1.0,
+        strength=None,
+        max_iterations=EM_MAX_ITERATIONS,
+        tolerance=EM_TOLERANCE,
     )
     skill = skill_of(coin.accuracy, m)
     relative_error = (1 - skill) / max(1 - float(np.average(skill, weights=answers.per_worker)), 0.02)
@@ -208,27 +212,28 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     counts, class_counts = blocks.sum(e_step, shrunk.log_theta, shrunk.log_prior)
     shrunk = fit_matrices(counts, class_counts, relative_error)
     shrunk_prior = np.exp(shrunk.log_prior)
-    free = fit_confusion_em(blocks, posterior=ModelPosterior(coin), class_prior=True, max_iterations=STEPS)
+    free = fit_confusion_em(blocks, posterior=ModelPosterior(coin), class_prior=True, max_iterations=EM_MAX_ITERATIONS)
     counts, class_counts = blocks.sum(counts_by_posterior, ModelPosterior(free))
-    rivals = [
-        _Model(_pooled(dense(shrunk.counts), coin.accuracy), shrunk_prior),
+    confusion_models = [
+        _Model(_pooled_matrices(dense(shrunk.counts), coin.accuracy), shrunk_prior),
         _Model(shrunk.theta(), shrunk_prior),
-        _Model(normalise_columns(dense(counts) + PSEUDO), add_one_proportions(class_counts)),
+        _Model(normalise_columns(dense(counts) + PSEUDO_ANSWERS), add_one_proportions(class_counts)),
     ]
-    one_coin_model = _Model(_tied(coin.accuracy, m), np.exp(coin.log_prior))
-    return [one_coin_model, *(_Model(_tied(rival.accuracy, m), rival.prior) for rival in rivals)], rivals
+    one_coin_model = _Model(_one_coin_matrices(coin.accuracy, m), np.exp(coin.log_prior))
+    one_coin_models = [_Model(_one_coin_matrices(model.accuracy, m), model.prior) for model in confusion_models]
+    return [one_coin_model, *one_coin_models], confusion_models
 
 
-def _tied(accuracy: FloatArray, n_classes: int) -> FloatArray:
-    """Write accuracies as matrices, wrong answers being alike likely."""
+def _one_coin_matrices(accuracy: FloatArray, n_classes: int) -> FloatArray:
+    """Return confusion matrices with these accuracies, in which all wrong answers are equally probable."""
     right = accuracy[:, None, None]
     wrong = ((1 - accuracy) / (n_classes - 1))[:, None, None]
     return np.where(np.eye(n_classes, dtype=bool), right, wrong)
 
 
-def _pooled(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
-    """Give every worker the crowd's confusion matrix, its wrong answers scaled to how often the worker errs."""
-    total = counts.sum(axis=0) + PSEUDO
+def _pooled_matrices(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
+    """Return the crowd's confusion matrix for every worker, with its errors scaled to the worker's error rate."""
+    total = counts.sum(axis=0) + PSEUDO_ANSWERS
     error = float((total.sum() - np.trace(total)) / total.sum())
     return scale_errors(total / total.sum(axis=0), (1 - accuracy) / error)
 
@@ -243,32 +248,32 @@ def _log_probability(test_answers: Answers, model: _Model) -> FloatArray:
 
 
 def _summarise(sums: FloatArray) -> HeldOut:
-    """Average over answers; the standard error is over tasks, whose answers hang together."""
+    """Return the means over answers; standard errors are over tasks, because answers to one task are correlated."""
     n = sums[:, 0].sum()
-    one_coin_skills = sums[:, 1 : -len(RIVALS)]
-    rivals = sums[:, -len(RIVALS) :]
-    coin = one_coin_skills[:, np.argmax(one_coin_skills.sum(axis=0))]
+    one_coin_sums = sums[:, 1 : -len(METHOD_OF_MODEL)]
+    confusion_sums = sums[:, -len(METHOD_OF_MODEL) :]
+    coin = one_coin_sums[:, np.argmax(one_coin_sums.sum(axis=0))]
     gain = {}
     error = {}
     likelihood = {"one-coin": float(coin.sum() / n)}
-    for name, rival in zip(RIVALS, rivals.T, strict=True):
-        differences = rival - coin
+    for name, column in zip(METHOD_OF_MODEL, confusion_sums.T, strict=True):
+        differences = column - coin
         gain[name] = float(differences.sum() / n)
         error[name] = float(np.sqrt(((differences - sums[:, 0] * gain[name]) ** 2).sum()) / n)
-        likelihood[name] = float(rival.sum() / n)
+        likelihood[name] = float(column.sum() / n)
     return HeldOut(int(n), likelihood, gain, error)
 
 
 def misfit_findings(
     held_out: HeldOut | None, answers: Answers, right: RightByClass, *, is_agreement: bool = False
 ) -> list[Finding]:
-    """Return the finding that accuracy depends on the class, where it does.
+    """Return one finding if accuracy depends on the class; else an empty list.
 
     Args:
-        held_out: by `held_out`.
-        answers: that were held out.
-        right: how often answers are right on each class.
-        is_agreement: whether the figures show agreement with the labels only: of language models without known labels.
+        held_out: of `held_out`.
+        answers: the answers of the test.
+        right: share of right answers on each class.
+        is_agreement: whether the shares are only agreement with the labels, as of language models without known labels.
 
     >>> import quorate
     >>> from quorate.diagnostics.class_dependence import right_by_class
@@ -277,10 +282,10 @@ def misfit_findings(
     >>> misfit_findings(held_out(result.answers), result.answers, right)
     []
     """
-    if held_out is None or held_out.p > SURE or right.occurs.sum() < 2:
+    if held_out is None or held_out.p > SIGNIFICANCE_LEVEL or right.occurs.sum() < 2:
         return []
     best = held_out.best
-    method = RIVALS[best]
+    method = METHOD_OF_MODEL[best]
     names = answers.classes.to_pylist()
     listed = zip(names, right.share, right.low, right.high, right.checked, strict=True)
     return [
@@ -311,10 +316,10 @@ def misfit_findings(
 
 
 def _by_class(right: RightByClass, names: Sequence[object], *, is_agreement: bool) -> str:
-    """Compare the hardest class with the easiest, where they differ by more than the error of such figures."""
+    """Return a phrase that compares the hardest class with the easiest, if they differ by MIN_STATED_DIFFERENCE."""
     low = int(np.where(right.occurs, right.share, np.inf).argmin())
     high = int(np.where(right.occurs, right.share, -np.inf).argmax())
-    if right.share[high] - right.share[low] < TELLING:
+    if right.share[high] - right.share[low] < MIN_STATED_DIFFERENCE:
         return "Different workers find different classes hard"
     basis = "counted on known labels" if right.checked[[low, high]].all() else "estimated"
     are = "agree with the labels" if is_agreement else "are right"

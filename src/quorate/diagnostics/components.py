@@ -1,4 +1,4 @@
-"""Each component of the interaction graph: its verdict and witness, and how firmly it determines skills."""
+"""Each component of the interaction graph: whether it is identifiable, why, and bounds on the error of its skills."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from quorate.result import Result
 from quorate.theory.skill_bounds import SkillBound, skill_bounds, two_sided
 from quorate.theory.tasks_needed import SkillErrorBound, pair_errors
 
-WANTED = 0.05  # error of a skill: half of the difference that separates two workers
+TARGET_SKILL_ERROR = 0.05  # error of a skill: half of the smallest difference of skill that should separate two workers
 
 
 def _finite_or_none(value: float) -> float | None:
@@ -25,15 +25,15 @@ def _finite_or_none(value: float) -> float | None:
 
 @dataclass(frozen=True)
 class ComponentFinding:
-    """One component: its verdict and witness, and how firmly it determines skills."""
+    """One component: whether it is identifiable, why, and bounds on the error of its skills."""
 
     component: Component
-    n_pairs: int | None  # None where there were too many to count
-    bound: SkillBound | None  # None for a worker alone, for one class, and where the pairs were not counted
-    error: SkillErrorBound | None = None  # how far off skills are, in figures to act on; None where the bound is
+    n_pairs: int | None  # None if there were too many to count
+    bound: SkillBound | None  # None for a worker alone, for one class, and if the pairs were not counted
+    error: SkillErrorBound | None = None  # error to expect of its skills; None if `bound` is None
 
     def bound_dict(self) -> dict[str, float | None] | None:
-        """Return the bound's figures by name; None for those that are not finite."""
+        """Return the figures of the bound by name; None instead of figures that are not finite."""
         bound = self.bound
         if bound is None:
             return None
@@ -53,11 +53,11 @@ class ComponentFinding:
 
 @dataclass(frozen=True)
 class PartPairs:
-    """The pairs of one component, over its own codes: places among its members."""
+    """The pairs of one component; their codes are indices into its members."""
 
     part: Component
-    members: IntArray  # its workers, gold's own code (the last) among them if it belongs there
-    pairs: PairStats | None  # None where there were too many to count
+    members: IntArray  # worker codes, with gold's code last if gold belongs to the component
+    pairs: PairStats | None  # None if there were too many to count
 
     @property
     def n_codes(self) -> int:
@@ -66,10 +66,10 @@ class PartPairs:
 
 
 def counted_pairs(crowd: Answers, verdict: Identifiability, *, is_large: bool = False) -> tuple[PairStats, str | None]:
-    """Count the pairs, and explain why those of some components are not among them.
+    """Return the pairs, and the reason if those of some components are left out (None if all are counted).
 
-    Where there are too many, only those of bipartite components are: no task of theirs has three workers, so they are
-    few.
+    If there are too many pairs, only those of bipartite components are counted: these are few, because no task of a
+    bipartite component has three workers.
 
     Args:
         crowd: who answered what.
@@ -97,8 +97,8 @@ def parts(
     Args:
         verdict: the components.
         pairs: of all workers, or of those of bipartite components.
-        complete: whether they are those of all workers.
-        components: with their witnesses; None: those that the verdict finds.
+        complete: whether ``pairs`` has the pairs of all workers.
+        components: with their witnesses; None: ``verdict.components()``.
 
     >>> import quorate
     >>> from quorate.graph.components import identify
@@ -107,11 +107,11 @@ def parts(
     >>> [(part.n_codes, len(part.pairs)) for part in result]
     [(2, 1), (1, 0)]
     """
-    place = _places(verdict.component, verdict.n_components)
+    index = _index_in_component(verdict.component, verdict.n_components)
     of_pair = verdict.component[pairs.i]
     ordered_pairs = pairs.among(np.argsort(of_pair, kind="stable"))
-    i = place[ordered_pairs.i]
-    j = place[ordered_pairs.j]
+    i = index[ordered_pairs.i]
+    j = index[ordered_pairs.j]
     ends = starts_of(np.bincount(of_pair, minlength=verdict.n_components)).tolist()
     witnessed = verdict.components() if components is None else components
     for part, start, stop in zip(witnessed, ends[:-1], ends[1:], strict=True):
@@ -125,16 +125,16 @@ def parts(
         yield PartPairs(part, part.workers, part_pairs)
 
 
-def _places(component: IntArray, n_components: int) -> IntArray:
-    """Return the place of each worker in its component, from zero."""
+def _index_in_component(component: IntArray, n_components: int) -> IntArray:
+    """Return the index of each worker in its component, from zero."""
     order = np.argsort(component, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order)) - starts_of(np.bincount(component, minlength=n_components))[component[order]]
-    return place
+    index = np.empty_like(order)
+    index[order] = np.arange(len(order)) - starts_of(np.bincount(component, minlength=n_components))[component[order]]
+    return index
 
 
 def examine(all_parts: Sequence[PartPairs], result: Result, delta: float) -> list[ComponentFinding]:
-    """Judge how firmly each component determines the skills of its workers; gold does not count among them.
+    """Return each component with bounds on the error of its workers' skills; pairs with gold are left out.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(30, 3, 3).answers, "rank-one")
@@ -144,9 +144,8 @@ def examine(all_parts: Sequence[PartPairs], result: Result, delta: float) -> lis
     """
     n = result.info.n_workers
     m = result.info.n_classes
-    # the components with pairs but for gold's, and those
-    asked = []
-    pairs_of_part = []
+    asked = []  # indices of the components that have pairs without gold
+    pairs_of_part = []  # these pairs
     findings = []
     for part in all_parts:
         pairs = part.pairs if part.pairs is None or part.members[-1] < n else without(part.pairs, part.n_codes - 1)
@@ -160,7 +159,7 @@ def examine(all_parts: Sequence[PartPairs], result: Result, delta: float) -> lis
     workers = [codes if codes[-1] < n else codes[:-1] for codes in members]
     batch = Parts.concatenated([len(codes) for codes in workers], pairs_of_part)
     whom = np.concatenate(workers)
-    # Of all the pairs the verdict is known; without gold's own it may be another.
+    # The component may be bipartite without the pairs of gold, although it is not with them.
     bipartite = np.array(
         [
             all_parts[k].part.bipartite if pairs is all_parts[k].pairs else two_sided(pairs, len(codes))
@@ -175,23 +174,23 @@ def examine(all_parts: Sequence[PartPairs], result: Result, delta: float) -> lis
 
 
 def without(pairs: PairStats, first_left_out: int) -> PairStats:
-    """Leave out the pairs of workers from a code on.
+    """Return the pairs of workers whose codes are below ``first_left_out``.
 
     >>> import numpy as np
     >>> len(without(PairStats(*np.array([[0, 0], [1, 2], [5, 5], [4, 4]])), 2))
     1
     """
-    kept = pairs.j < first_left_out
-    if kept.all():
+    is_included = pairs.j < first_left_out
+    if is_included.all():
         return pairs
-    return pairs.among(kept)
+    return pairs.among(is_included)
 
 
 def component_row(number: int, finding: ComponentFinding, names: list[str], n_tasks: int) -> list[Any]:
     """Return one row of the table of components; the names are those of its witness.
 
-    Its last two figures are the error to expect of a skill, and how many tasks more, answered alike, an error of WANTED
-    takes.
+    The last two figures are the expected error of a skill, and the number of further tasks, answered in the same way,
+    that an error of TARGET_SKILL_ERROR needs.
 
     >>> import numpy as np
     >>> from quorate.graph.components import identify_pairs
@@ -213,5 +212,5 @@ def component_row(number: int, finding: ComponentFinding, names: list[str], n_ta
         return [*row, *[None] * 6]
     error = finding.error
     expected_error = None if error is None or error.expected != error.expected else error.expected  # NaN: not known
-    needed = None if error is None else error.tasks_needed(n_tasks, WANTED)
+    needed = None if error is None else error.tasks_needed(n_tasks, TARGET_SKILL_ERROR)
     return [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, expected_error, needed]

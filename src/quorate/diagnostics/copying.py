@@ -1,14 +1,14 @@
 """Pairs, clusters and groups of workers who agree more often than their skills explain.
 
-Two workers of skills x_i and x_j agree on a task with probability q = ((M-1) x_i x_j + 1)/M, whatever the truth. A pair
-that agrees far more often may copy, share an account or share a bias; the data do not determine which. Three things
-keep the test valid. The skills of a pair are estimated from all other pairs: a pair that copies would otherwise raise
-its own skills until they explain its agreement. Pairs with large excess are left out, and the skills fitted without
-them, because in a small crowd one such pair changes every worker's skill. And the uncertainty of the two skills widens
-the distribution of the agreements; where the other pairs agree no more than guessers would, nothing is known of the two
-skills, and the pair may be the only two who are skilled.
+Two workers of skills x_i and x_j agree on a task with probability q = ((M-1) x_i x_j + 1)/M, for every true class. A
+pair that agrees far more often may copy, share an account or share a bias; the data do not determine which. Three
+steps keep the test valid. (1) The skills of a pair are estimated from all other pairs: a pair that copies would
+otherwise raise its own skills until they explain its agreement. (2) Pairs with a large excess are left out and the
+skills are fitted without them, because in a small crowd one such pair changes every worker's skill. (3) The
+distribution of the agreements includes the uncertainty of the two skills. If the other pairs agree no more than
+guessers would, nothing is known about the two skills, and these two workers may be the only skilled ones.
 
-Groups of workers who copy are found by the default method, or searched for here where the crowd is large.
+Groups of workers who copy are found by the default method; in large crowds they are searched for here.
 """
 
 from collections.abc import Iterator
@@ -32,20 +32,20 @@ from quorate.skills.moments import from_pairs
 from quorate.skills.objective import Problem, box
 from quorate.statistics import Z_95, benjamini_hochberg, incomplete_beta
 
-MIN_SHARED_TASKS = 20  # below which no pair is tested
-ROUNDS = 20  # of setting pairs aside, at the most
-SUSPECT = 3.0  # standard errors above what the skills explain, at which a pair is set aside while they are fitted
-# The same in standard errors that include the doubt about the skills. Of 0, 1, 1.6, 2.3 and 3, on simulated crowds:
-# from 1.6 on, copying pairs of six to ten workers stay in the fit, and others are named for them; at 0, the only two
-# skilled workers of a crowd are set aside and named.
-SUSPECT_WITH_DOUBT = 1.0
-# What skills fitted to noise explain of it, for each worker: 2 on average by theory, 1.4 to 2.2 in crowds of 5 to 40
-# guessers, and at most 3 in 553 of 560 of these.
+MIN_SHARED_TASKS = 20  # that a pair needs to be tested
+MAX_REFITS = 20  # largest number of refits without suspect pairs
+SUSPECT_Z = 3.0  # standard errors of agreement in excess of what the skills explain, above which a pair is suspect
+# The same limit in standard errors that include the uncertainty of the skills. Tried on simulated crowds: 0, 1, 1.6,
+# 2.3 and 3. From 1.6 on, copying pairs of six to ten workers stay in the fit, and other pairs are named instead; at 0,
+# the only two skilled workers of a crowd are left out of the fit and named.
+SUSPECT_Z_UNCERTAIN = 1.0
+# Sum of squares of noise (of variance one) that skills fitted to it explain, per worker: 2 on average by theory, 1.4 to
+# 2.2 in simulated crowds of 5 to 40 guessers, and at most 3 in 553 of 560 of these crowds.
 NOISE_GAIN = 3.0
-TINY = 1e-9  # information about a skill, below which there is none
-# as probabilities: nobody agrees never, or always
-LEAST_AGREEMENT = 0.001
-MOST_AGREEMENT = 0.999
+MIN_INFORMATION = 1e-9  # information about a skill that counts as none
+# Limits of the probability that two workers agree: it is never 0 or 1.
+MIN_AGREEMENT = 0.001
+MAX_AGREEMENT = 0.999
 
 
 class RankOneInference(Protocol):
@@ -53,15 +53,15 @@ class RankOneInference(Protocol):
 
     @property
     def skills(self) -> FloatArray:
-        """The estimate; NaN where it is not determined."""
+        """The estimated skills; NaN where not determined."""
 
     @property
     def n_classes(self) -> int:
-        """M."""
+        """M: the number of classes."""
 
     @property
     def per_worker(self) -> IntArray:
-        """N_i."""
+        """N_i: the number of answers of each worker."""
 
     def at(self, skills: FloatArray) -> Inference:
         """Return the inference at other skills."""
@@ -69,27 +69,27 @@ class RankOneInference(Protocol):
 
 @dataclass(frozen=True)
 class AgreementTest:
-    """Every pair that was tested."""
+    """Test of every pair with enough shared tasks; shapes (pairs,)."""
 
     pairs: PairStats
     n_classes: int
-    expected: FloatArray  # the share of shared tasks on which their skills let them agree
-    spread: FloatArray  # rho: how much of the variance of one agreement is due to skills that are not known exactly
-    p: FloatArray  # of so much agreement or more, by chance
+    expected: FloatArray  # share of shared tasks on which the two agree by their skills
+    spread: FloatArray  # rho: part of the variance of one agreement that is due to the uncertainty of the two skills
+    p: FloatArray  # mid-p value: probability of this agreement or more, by their skills
     adjusted: FloatArray  # over all pairs tested
 
     def expected_range(self, k: int) -> tuple[float, float]:
-        """Return the 95 % range of the expected share of one pair: how far its two skills are known."""
+        """Return the 95 % range of the expected share of pair k, from the uncertainty of its two skills."""
         q = float(self.expected[k])
         half = Z_95 * float(np.sqrt(self.spread[k] * q * (1 - q)))
         chance = 1 / self.n_classes
-        # Two workers of one sign agree as often as guessers at the least, of two signs at the most.
+        # Workers whose skills have the same sign agree at least as often as guessers, others at most as often.
         least, most = (chance, 1.0) if q >= chance else (0.0, chance)
         return max(q - half, least), min(q + half, most)
 
     @property
     def flagged(self) -> IntArray:
-        """The positions of the pairs named, the surest first."""
+        """The indices of the pairs that are named, smallest p-value first."""
         named = np.flatnonzero(self.adjusted <= MAX_FALSE_DISCOVERIES)
         return named[np.lexsort([self.p[named], self.adjusted[named]])]
 
@@ -111,7 +111,7 @@ def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int
     """
     known = ~np.isnan(inference.skills)
     tested = (pairs.shared >= MIN_SHARED_TASKS) & (pairs.j < n_workers) & known[pairs.i] & known[pairs.j]
-    if not tested.any():  # the fits below cost something for each pair, tested or not
+    if not tested.any():  # the fits below take time for every pair, tested or not
         empty = np.zeros(0)
         return AgreementTest(PairStats.none(), inference.n_classes, empty, empty, empty, empty)
     fit = _Fit.of(inference, pairs, n_workers).without_suspects()
@@ -122,18 +122,18 @@ def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int
 
 
 def upper_tail(shared: IntArray, agreed: IntArray, expected: FloatArray, spread: FloatArray) -> FloatArray:
-    """Return the mid-p value of so many agreements or more, where the probability itself is uncertain.
+    """Return the mid-p value, P(more agreements) + P(as many)/2, of each pair, whose probability is itself uncertain.
 
-    An uncertain probability makes the agreements of one pair alike; n of them are worth n/(1 + (n-1) spread), and the
-    binomial law of so many, which need be no whole number, is an incomplete beta function.
+    The uncertainty correlates the agreements of a pair: n of them carry the information of n/(1 + (n-1) spread)
+    independent ones. As this number need not be whole, the binomial tail is computed as an incomplete beta function.
 
     >>> one, two = upper_tail(np.array([2, 2]), np.array([2, 1]), np.array([0.5, 0.5]), np.zeros(2)).tolist()
     >>> round(one, 9), round(two, 9)  # P(2)/2, and P(2) + P(1)/2
     (0.125, 0.5)
     """
-    worth = 1 / (1 + (shared - 1) * spread)
-    hits = agreed * worth
-    misses = (shared - agreed) * worth
+    effective_share = 1 / (1 + (shared - 1) * spread)
+    hits = agreed * effective_share
+    misses = (shared - agreed) * effective_share
     at_least = np.where(hits > 0, incomplete_beta(np.where(hits > 0, hits, 1.0), misses + 1, expected), 1.0)
     more = np.where(misses > 0, incomplete_beta(hits + 1, np.where(misses > 0, misses, 1.0), expected), 0.0)
     p: FloatArray = (at_least + more) / 2
@@ -142,7 +142,7 @@ def upper_tail(shared: IntArray, agreed: IntArray, expected: FloatArray, spread:
 
 @dataclass(frozen=True)
 class _Moments:
-    """Sums over the peers of each worker that the variance of its skill is made of (see `quorate.skills`)."""
+    """Sums over the peers of each worker from which the variance of its skill follows (see `quorate.skills`)."""
 
     n_classes: int
     squares: FloatArray  # sum of N_ij x_j²: the information about the skill
@@ -162,7 +162,7 @@ class _Moments:
         every = fit._sums(n * x[j] ** 2, n * x[i] ** 2)
         alpha = np.nan_to_num(fit.inference.at(x).score().alpha)
         shared = np.maximum(alpha * (m - 1) * every**2 - every, 0.0)
-        return _Moments(m, squares, cubes, fourths, shared * (squares / np.maximum(every, TINY)) ** 2)
+        return _Moments(m, squares, cubes, fourths, shared * (squares / np.maximum(every, MIN_INFORMATION)) ** 2)
 
     def without(self, worker: IntArray, weight: FloatArray, x: FloatArray) -> "_Moments":
         """Return the sums of some workers, each without one peer of skill x."""
@@ -172,27 +172,27 @@ class _Moments:
             squares,
             self.cubes[worker] - weight * x**3,
             self.fourths[worker] - weight * x**4,
-            self.shared[worker] * (squares / np.maximum(self.squares[worker], TINY)) ** 2,
+            self.shared[worker] * (squares / np.maximum(self.squares[worker], MIN_INFORMATION)) ** 2,
         )
 
     def variance(self, u: FloatArray, information: FloatArray | None = None) -> FloatArray:
-        """Return the variance of skills u: one at the most, and where there is no information."""
+        """Return the variance of skills u: at most one, and one where there is no information."""
         m = self.n_classes
         linear = (m - 2) / (m - 1) * u * (self.cubes + self.shared)
         total = (self.squares + self.shared) / (m - 1) + linear - u**2 * (self.fourths + self.shared)
         information = self.squares if information is None else information
-        variance = np.maximum(total, 0.0) / np.maximum(information, TINY) ** 2
-        return np.where(information > TINY, np.minimum(variance, 1.0), 1.0)
+        variance = np.maximum(total, 0.0) / np.maximum(information, MIN_INFORMATION) ** 2
+        return np.where(information > MIN_INFORMATION, np.minimum(variance, 1.0), 1.0)
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """Skills fitted to the pairs that weigh something."""
+    """Skills fitted to the pairs whose weight is above zero."""
 
     inference: RankOneInference
     pairs: PairStats
     correlation: FloatArray
-    weight: FloatArray  # N_ij, or zero for a pair set aside
+    weight: FloatArray  # N_ij, or zero for a pair that is left out
     skills: FloatArray  # zero where not determined
     is_gold: BoolArray
     component: IntArray  # of each worker, in the interaction graph of all pairs
@@ -210,20 +210,20 @@ class _Fit:
         )
 
     def without_suspects(self) -> "_Fit":
-        """Set the worst quarter of the suspects aside, fit again, and so on until there is none.
+        """Return the fit without suspect pairs: the worst quarter of them is left out before each refit.
 
-        A quarter, because one bad pair makes good ones look bad; those are looked at again once it is gone. A pair
-        that the doubt about the two skills explains is no suspect: it may be all that is known of its workers, and
-        without it the others' skills would be fitted to noise.
+        Only a quarter, because one bad pair makes good pairs look bad; these are tested again after the refit. A pair
+        whose excess the uncertainty of its two skills explains is not suspect: it may be the only information about
+        its workers, and without it the skills of the others would be fitted to noise.
         """
         fit = self
-        for _ in range(ROUNDS):
+        for _ in range(MAX_REFITS):
             expected, spread = fit.expected()
             n = fit.pairs.shared
             excess = (fit.pairs.agreed / n - expected) * np.sqrt(n / (expected * (1 - expected)))
-            is_explained = excess < SUSPECT_WITH_DOUBT * np.sqrt(1 + (n - 1) * spread)
+            is_explained = excess < SUSPECT_Z_UNCERTAIN * np.sqrt(1 + (n - 1) * spread)
             excess[(fit.weight == 0) | is_explained] = 0.0
-            suspects = np.flatnonzero(excess > SUSPECT)
+            suspects = np.flatnonzero(excess > SUSPECT_Z)
             if len(suspects) == 0:
                 break
             worst = suspects[np.argsort(-excess[suspects], kind="stable")[: max(len(suspects) // 4, 1)]]
@@ -233,18 +233,18 @@ class _Fit:
         return fit
 
     def refitted(self, weight: FloatArray) -> "_Fit":
-        """Fit the skills with other weights, from where they are."""
+        """Return the fit with other weights, starting from the current skills."""
         per_worker = self.inference.per_worker
         lower, upper = box(per_worker, self.inference.n_classes, 1.0)
         lower[self.is_gold] = upper[self.is_gold] = 1.0
         moments = from_pairs(len(per_worker), self.pairs.i, self.pairs.j, weight, self.correlation)
         problem = Problem(moments, lower, upper, per_worker.astype(np.float64))
-        # Warm and rough: the skills move little, and enter a test whose noise is larger.
+        # A large tolerance suffices: the skills change little, and the noise of the test is larger.
         skills = coordinate_sweeps(problem, self.skills, tolerance=1e-3, max_iterations=200).skills
         return replace(self, weight=weight, skills=skills)
 
     def expected(self) -> tuple[FloatArray, FloatArray]:
-        """Return q for each pair, from both skills as the other pairs have them, and how uncertain that makes it."""
+        """Return expected share and spread of each pair (see `AgreementTest`), with skills from the other pairs."""
         i = self.pairs.i
         j = self.pairs.j
         m = self.inference.n_classes
@@ -262,26 +262,26 @@ class _Fit:
         for worker, peer in ((i, j), (j, i)):
             rest = moments.without(worker, w, x[peer])
             skill = self._ratio(products[worker] - w * c * x[peer], rest.squares, x[worker])
-            # The peers' skills have errors themselves, whose squares are no information.
+            # The peers' skills have errors themselves; the squares of these are subtracted, as they are no information.
             variance = rest.variance(skill, rest.squares - (noise[worker] - w * skill_variance[peer]))
             skill = np.where(is_informed, skill, x[worker])
             variance = np.where(is_informed, variance, 1.0)
-            # What one pair less leaves open does not reverse the worker whose skill is shown.
+            # The estimate without one pair is less certain; it must not reverse the sign of the skill that is shown.
             skill = np.where(shown[worker] < 0, np.minimum(skill, 0.0), np.maximum(skill, 0.0))
             skill[self.is_gold[worker]] = 1.0
             variance[self.is_gold[worker]] = 0.0
             skills.append(skill)
             variances.append(variance)
-        q = np.clip(((m - 1) * skills[0] * skills[1] + 1) / m, LEAST_AGREEMENT, MOST_AGREEMENT)
+        q = np.clip(((m - 1) * skills[0] * skills[1] + 1) / m, MIN_AGREEMENT, MAX_AGREEMENT)
         product = skills[1] ** 2 * variances[0] + skills[0] ** 2 * variances[1] + variances[0] * variances[1]
         return q, np.minimum(((m - 1) / m) ** 2 * product / (q * (1 - q)), 1.0)
 
     def _has_informed_peers(self) -> BoolArray:
-        """Whether the other pairs of a pair's component agree more than guessers would.
+        """Whether, for each pair, the other pairs of its component agree more than guessers would.
 
-        Otherwise its two workers may be the only skilled ones, and nothing contradicts any skill of theirs. The
-        skills of K workers fitted to noise of variance one explain 2K of its squares: half the square of the largest
-        eigenvalue of a symmetric random matrix, 2 sqrt(K).
+        Otherwise the two workers may be the only skilled ones, and no answer contradicts any skills of these two. The
+        skills of K workers fitted to noise of variance one explain 2K of its sum of squares: half the square of the
+        largest eigenvalue of a symmetric random matrix, 2 sqrt(K).
         """
         i = self.pairs.i
         j = self.pairs.j
@@ -298,15 +298,20 @@ class _Fit:
         return self.pairs.by_worker(len(self.skills), for_i, for_j)
 
     def _ratio(self, product: FloatArray, information: FloatArray, otherwise: FloatArray) -> FloatArray:
-        """Divide within the range of skills; ``otherwise`` where there is no information."""
-        skill = np.divide(product, information, out=otherwise.copy(), where=information > TINY)
+        """Return product / information, clipped to the range of skills; ``otherwise`` where there is no information."""
+        skill = np.divide(product, information, out=otherwise.copy(), where=information > MIN_INFORMATION)
         return np.clip(skill, -1 / (self.inference.n_classes - 1), 1.0)
 
 
 def agreement_findings(
     test: AgreementTest, answers: Counted, shown_skills: FloatArray | None = None
 ) -> Iterator[Finding]:
-    """Return the clusters of three workers or more, the most certain first, and every pair.
+    """Yield a finding for each cluster of three workers or more, the largest first, then for each pair.
+
+    Args:
+        test: of the pairs.
+        answers: the ids of the workers.
+        shown_skills: the skills in the worker table; None: those of the test.
 
     >>> import quorate
     >>> from quorate.graph.pairs import pair_stats
@@ -316,7 +321,7 @@ def agreement_findings(
     """
     n = np.maximum(test.pairs.shared, 1)
     by_skills = _expected_by_skills(test, answers.n_classes, shown_skills)
-    # A pair that the skills in the worker table explain is not named, whatever the other pairs suggest.
+    # A pair whose agreement the skills in the worker table explain is not named, even if the test flags it.
     flagged = test.flagged[(test.pairs.agreed / n > by_skills)[test.flagged]]
     yield from _clusters(test, answers, flagged)
     for k in flagged.tolist():
@@ -347,7 +352,7 @@ def agreement_findings(
 
 
 def _expected_by_skills(test: AgreementTest, n_classes: int, shown_skills: FloatArray | None) -> FloatArray:
-    """Return the agreement that the skills of each pair explain: those in the worker table, if it has them."""
+    """Return the share of agreement that the skills of each pair explain: the skills in the worker table if known."""
     if shown_skills is None:
         return test.expected
     i, j = (np.minimum(codes, len(shown_skills) - 1) for codes in (test.pairs.i, test.pairs.j))
@@ -380,7 +385,7 @@ def _clusters(test: AgreementTest, answers: Counted, flagged: IntArray) -> Itera
 
 
 def copying_findings(result: Result, searched: Answers | None = None) -> list[Finding]:
-    """Report every group of workers whose answers are explained by copying one hidden answer.
+    """Return a finding for each group of workers whose answers are explained by copying one hidden answer.
 
     The default method searches for such groups in crowds of at most MAX_COPYING_WORKERS workers; in larger ones the
     search runs here and the labels do not use it.
@@ -398,7 +403,7 @@ def copying_findings(result: Result, searched: Answers | None = None) -> list[Fi
         return []
     names = result.answers.worker_names
     if result.answers.n_workers > MAX_COPYING_WORKERS:
-        if basis.families:  # groups were given: they are known, and the search would ignore them
+        if basis.families:  # the groups were given, and the search would ignore them
             return []
         groups = search_copying(blocks_of(result.answers if searched is None else searched))
         members = [] if groups is None else copying_members(groups)

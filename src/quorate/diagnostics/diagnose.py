@@ -1,4 +1,4 @@
-"""diagnose(): every problem of the data, what they do not determine, and what would repair it."""
+"""diagnose(): the problems of the data, what the data do not determine, and which answers would repair it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,14 @@ from quorate.blocks.sampling import TaskSample, sample_for_pair_tests, sample_fo
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.diagnostics.answer_columns import AnswerColumns, answer_columns
 from quorate.diagnostics.class_dependence import held_out, misfit_findings, right_by_class, sample_for_class_test
-from quorate.diagnostics.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
+from quorate.diagnostics.components import (
+    TARGET_SKILL_ERROR,
+    ComponentFinding,
+    component_row,
+    counted_pairs,
+    examine,
+    parts,
+)
 from quorate.diagnostics.copying import agreement_findings, agreement_test, copying_findings
 from quorate.diagnostics.drift import drift_findings, drift_test
 from quorate.diagnostics.finding import ACTIONS, STOP, Finding, ordered, plain
@@ -72,9 +79,9 @@ SAMPLE_FIELDS = {
     "tasks": "test_sample",
     "classes": "class_test_sample",
 }
-MOST_SHOWN = 3  # findings of one kind that a summary lists
-# Notes that a finding of this kind states, too.
-COVERED = {UNDETERMINED: "cannot-be-judged", FAMILY: "copying-group"}
+MAX_SHOWN = 3  # findings of one kind that a summary lists
+# Kinds of notes, each with the kind of finding that states the same.
+FINDING_OF_NOTE = {UNDETERMINED: "cannot-be-judged", FAMILY: "copying-group"}
 
 
 def uncovered_notes(notes: Iterable[Note], findings: Iterable[Finding]) -> list[Note]:
@@ -84,7 +91,7 @@ def uncovered_notes(notes: Iterable[Note], findings: Iterable[Finding]) -> list[
     []
     """
     kinds = {finding.kind for finding in findings}
-    return [note for note in notes if COVERED.get(note.kind) not in kinds and note.kind not in TECHNICAL]
+    return [note for note in notes if FINDING_OF_NOTE.get(note.kind) not in kinds and note.kind not in TECHNICAL]
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,13 +103,11 @@ class Diagnosis(Shown):
     repair: Repair
     findings: tuple[Finding, ...] = ()  # causes before effects
     not_asked: tuple[str, ...] = ()  # tests that were not made, and why
-    comparisons: tuple[
-        ProposedComparison, ...
-    ] = ()  # one for each group of weakly identified workers, that would identify it
+    comparisons: tuple[ProposedComparison, ...] = ()  # each would identify one group of weakly identified workers
     judged: Result | None = None  # the result by which single workers are rated; None for ``result``
     sample: TaskSample | None = None  # the tasks that tests of groups and tasks use; None: all
-    samples: Mapping[str, TaskSample] = field(default_factory=dict)  # of tests without all tasks, by what they test
-    texts: TaskTexts | None = None  # of the tasks, where a column is shown
+    samples: Mapping[str, TaskSample] = field(default_factory=dict)  # of tests that use a sample, by what they test
+    texts: TaskTexts | None = None  # of the tasks; None unless a column is shown
     tested: tuple[str, ...] = ()  # tests of further columns that found nothing, with the largest effect
     kinds_tested: frozenset[str] = frozenset()  # kinds of findings that such tests looked for
 
@@ -128,7 +133,7 @@ class Diagnosis(Shown):
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """The findings without hard tasks, which a summary counts in one line."""
+        """The findings other than hard tasks, which a summary counts in one line."""
         return tuple(finding for finding in self.findings if finding.kind != "hard-task")
 
     def undetermined(self) -> IntArray:
@@ -136,7 +141,7 @@ class Diagnosis(Shown):
         return np.flatnonzero(~np.isin(self.result.status, DETERMINED))
 
     def worker_name(self, code: int) -> Any:
-        """Return a worker's id; the known labels count as a worker."""
+        """Return a worker's id; "(gold)" for the known labels, which count as one more worker."""
         crowd_info = self.result.info
         return crowd_info.worker_names[int(code)].as_py() if code < crowd_info.n_workers else "(gold)"
 
@@ -199,16 +204,16 @@ class Diagnosis(Shown):
         return {"sides": [[self.worker_name(code) for code in side] for side in part.sides]}
 
     def with_behaviour(self, behaviour: "Behaviour") -> "Diagnosis":
-        """Return the diagnosis with the findings of further tests, in their order.
+        """Return the diagnosis with the findings of the tests of further columns added, and all findings sorted.
 
-        A position bias that pairs in both orders measure replaces what the shares of the sides suggest.
+        If pairs in both orders measure the position bias, this replaces the finding from the shares of the two sides.
         """
-        kept = [
+        other_findings = [
             finding for finding in self.findings if finding.kind != "position-bias" or not behaviour.measures_position
         ]
         return replace(
             self,
-            findings=ordered([*kept, *behaviour.findings]),
+            findings=ordered([*other_findings, *behaviour.findings]),
             tested=behaviour.tested,
             kinds_tested=behaviour.kinds,
         )
@@ -263,7 +268,7 @@ class Diagnosis(Shown):
         return {SAMPLE_FIELDS[what]: sample.to_dict() for what, sample in self.samples.items()}
 
     def headline(self) -> str:
-        """Count the problems in a few words, as every output does."""
+        """Return the number of problems in a few words: the same text in every output."""
         return headline_of(self.findings)
 
     def _graph_lines(self) -> Iterator[str]:
@@ -280,7 +285,7 @@ class Diagnosis(Shown):
 
     def columns(self) -> list[str]:
         """Name the columns of `rows`."""
-        figures = ["lambda_min", "N_min", "kappa", "K", "error", f"tasks for {WANTED:g}"]
+        figures = ["lambda_min", "N_min", "kappa", "K", "error", f"tasks for {TARGET_SKILL_ERROR:g}"]
         return ["component", "workers", "pairs", "verdict", "witness", *figures]
 
     def rows(self, most: int = 10) -> Iterator[list[Any]]:
@@ -291,7 +296,7 @@ class Diagnosis(Shown):
             yield component_row(number, finding, names, self.result.info.n_tasks)
 
     def _repair_lines(self) -> Iterator[str]:
-        for comparison in self.comparisons[:MOST_SHOWN]:
+        for comparison in self.comparisons[:MAX_SHOWN]:
             task = plain(self.answers.task_names[comparison.task].as_py())
             worker = plain(self.worker_name(comparison.worker))
             partner = plain(self.worker_name(comparison.partner))
@@ -299,8 +304,8 @@ class Diagnosis(Shown):
                 f"To rate {count(len(comparison.workers), 'worker')} more precisely, let {worker} answer task "
                 f"{task} and 50 to 100 other tasks of {partner}."
             )
-        if len(self.comparisons) > MOST_SHOWN:
-            yield f"And {len(self.comparisons) - MOST_SHOWN:,} more such steps (--json lists all)."
+        if len(self.comparisons) > MAX_SHOWN:
+            yield f"And {len(self.comparisons) - MAX_SHOWN:,} more such steps (--json lists all)."
         crowd_info = self.result.info
         repair = self.repair
         if not repair.possible:
@@ -318,7 +323,7 @@ class Diagnosis(Shown):
 
 
 def headline_of(findings: Sequence[Finding]) -> str:
-    """Count problems, hard tasks apart.
+    """Return the number of problems in a few words; hard tasks are not counted.
 
     >>> headline_of([]), headline_of([Finding("spammer", "w7 answers almost at random", 0.0, "")])
     ('No problems found.', '1 problem:')
@@ -334,36 +339,36 @@ def headline_of(findings: Sequence[Finding]) -> str:
 def problem_lines(
     findings: Sequence[Finding], n_tasks: int, *, verbose: bool = False, texts: TaskTexts | None = None
 ) -> Iterator[str]:
-    """Number the findings, three of a kind at most; count the hard tasks, with three of them.
+    """Yield the findings as numbered lines, at most MAX_SHOWN of each kind; hard tasks are counted, not numbered.
 
     Args:
         findings: in their order.
-        n_tasks: that were tested one by one.
-        verbose: whether the statistics behind each follow.
-        texts: of the tasks, which follow each finding about a task.
+        n_tasks: number of tasks that were tested one by one.
+        verbose: whether each finding is followed by its statistics.
+        texts: of the tasks; a finding about one task is followed by its text.
     """
     number = 0
     for kind, group in groupby(findings, key=lambda finding: finding.kind):
         same = list(group)
         if kind == "hard-task":
             yield hard_tasks_line(len(same), n_tasks)
-        for finding in same[:MOST_SHOWN]:
+        for finding in same[:MAX_SHOWN]:
             number += kind != "hard-task"
             yield f"- {finding.line}" if kind == "hard-task" else f"{number}. {finding.line}"
             if texts is not None and len(finding.tasks) == 1 and texts.short(finding.tasks[0]):
                 yield f"   {texts.name}: {texts.short(finding.tasks[0])}"
             if verbose and finding.figures:
                 yield f"   {finding.figures}"
-        if len(same) > MOST_SHOWN:
-            yield f"   and {len(same) - MOST_SHOWN:,} more (--json lists all)"
-            number += 0 if kind == "hard-task" else len(same) - MOST_SHOWN
+        if len(same) > MAX_SHOWN:
+            yield f"   and {len(same) - MAX_SHOWN:,} more (--json lists all)"
+            number += 0 if kind == "hard-task" else len(same) - MAX_SHOWN
 
 
 SOFT_LABELS_FILE = "soft_labels.csv"  # what printed commands call the file of probabilities, if there is none yet
 
 
 def hard_tasks_line(n: int, n_tasks: int) -> str:
-    """Describe how many tasks are hard, and what it means.
+    """Return a sentence on how many tasks are hard, and what that means.
 
     >>> hard_tasks_line(1, 100)
     '1 of 100 tasks is hard for these workers: their answers differ. This is normal for subjective questions; ...'
@@ -401,8 +406,8 @@ def diagnose(
             component.
         times: when each answer was given, as `quorate.io.timestamps.read_times` reads it; without them, no worker is
             tested for a change of skill over time.
-        durations: the column with the seconds that each answer took, or one number per answer, NaN if not known; common
-            names are found. Without them, differences of ``times`` are used.
+        durations: the column with the seconds that each answer took, or one number per answer, NaN if not known; a
+            column with a common name is found. Without durations, differences of ``times`` are used.
         covariates: columns on which verdicts should not depend, such as the length of the output: numbers, or texts,
             whose length is used.
         systems: the column with the system that wrote the output, or its name for each answer, to test whether judges
@@ -410,7 +415,7 @@ def diagnose(
         pairs: the column with the pair, or the pair of each answer, if pairs were shown in both orders, to test for a
             preferred position.
         skills: skills from an earlier run, as in `quorate.aggregate`; a worker who differs from them is a finding.
-        show: a column of the answers, such as the text, that follows each finding about a task.
+        show: a column of the answers, such as the text, whose value is printed below each finding about a task.
         delta: the probability with which the finite-task bounds may fail.
         reading: options of `quorate.read`.
 
@@ -452,7 +457,7 @@ class Behaviour:
 
 
 def behaviour_of(result: Result, times: FloatArray | None, columns: AnswerColumns) -> Behaviour:
-    """Test for haste, and for verdicts that depend on covariates, on the author or on the position.
+    """Test for very fast answers, and for verdicts that depend on covariates, on the author or on the position.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(50, 4, 4, seed=0).answers)
@@ -465,7 +470,7 @@ def behaviour_of(result: Result, times: FloatArray | None, columns: AnswerColumn
     kinds: set[str] = set()
 
     def add(kind: str, found: Iterable[Finding], line: str) -> None:
-        """Keep findings or, if there are none, the line that says what was tested."""
+        """Add the findings or, if there are none, the line that states what was tested."""
         new = list(found)
         kinds.add(kind)
         findings.extend(new)
@@ -489,13 +494,13 @@ def behaviour_of(result: Result, times: FloatArray | None, columns: AnswerColumn
 def diagnose_result(
     result: Result, *, gold: Source = None, times: FloatArray | None = None, delta: float = 0.05
 ) -> Diagnosis:
-    """Diagnose the answers behind a result, by whose intervals single workers are rated.
+    """Diagnose the answers of a result; single workers are rated by the intervals of this result.
 
-    Rank-one skills are fitted again only if the method is another.
+    Rank-one skills are fitted only if the result is of another method.
 
     Args:
         result: of any method.
-        gold: known labels; those that the result was given by default.
+        gold: known labels; by default those of the result.
         times: as in `diagnose`.
         delta: as in `diagnose`.
 
@@ -512,7 +517,7 @@ def diagnose_result(
 
 
 def rank_one_result(answers: Answers, *, gold: Source = None) -> Result:
-    """Fit rank-one skills. Without known labels the result is kept with the answers: diagnosis and advice need it.
+    """Return the rank-one result. Without known labels it is stored with the answers: diagnosis and advice share it.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(50, 5, 3, seed=0).answers
@@ -521,14 +526,14 @@ def rank_one_result(answers: Answers, *, gold: Source = None) -> Result:
     """
     if gold is not None:
         return aggregate_in_memory("rank-one", answers, gold=gold)
-    kept: dict[str, Result] = answers.__dict__
-    if "_rank_one_result" not in kept:
-        kept["_rank_one_result"] = aggregate_in_memory("rank-one", answers)
-    return kept["_rank_one_result"]
+    cache: dict[str, Result] = answers.__dict__
+    if "_rank_one_result" not in cache:
+        cache["_rank_one_result"] = aggregate_in_memory("rank-one", answers)
+    return cache["_rank_one_result"]
 
 
 def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:
-    """Make every test: by ``result``, whose skills are rank-one, and of single workers by ``judged``."""
+    """Return the diagnosis: tests on the rank-one skills of ``result``, and for single workers on ``judged``."""
     answers = result.answers
     verdict = result.identifiability
     inference = result.inference
@@ -560,8 +565,8 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
         findings += factor_findings(
             _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, judged.n_advised
         )
-        # Workers who do not look at the task make accuracy depend on the class: the test leaves them out. The figures
-        # of the finding are of all answers.
+        # Workers who do not look at the task make accuracy depend on the class, so the test leaves them out. The
+        # figures of the finding use all answers.
         class_sample = sample_for_class_test(answers)
         without_guessers = _without_guessers(answers if class_sample is None else class_sample.answers, findings)
         compared = held_out(without_guessers)
@@ -615,7 +620,7 @@ def _untested(why_no_pairs: str | None, why_no_groups: str | None) -> list[str]:
 
 @dataclass(frozen=True)
 class _TestedPairs:
-    """The pairs whose agreements are tested, and the skills with the answers that count the pairs."""
+    """The pairs whose agreement is tested, and the skills, on the answers in which the pairs are counted."""
 
     inference: OneCoinInference
     pairs: PairStats
@@ -629,7 +634,7 @@ def _pairs_of_tests(inference: OneCoinInference, pairs: PairStats, tested_crowd:
 
 
 def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:
-    """Leave out the answers of workers whom a finding recommends to stop or retest."""
+    """Return the answers without those of workers whom a finding recommends to stop or retest."""
     codes = [code for finding in findings if ACTIONS.get(finding.kind) == STOP for code in finding.workers]
     return answers.where(~np.isin(answers.worker, codes)) if codes else answers
 
@@ -647,6 +652,6 @@ def _about_skills(
 
 
 def _one_factor_fit(answers: Answers) -> float:
-    """Return how far one skill per worker explains who agrees with whom, for methods that do not measure it."""
+    """Return the one-factor fit, from 0 to 1, for results of methods that do not compute it."""
     blocks = blocks_of(answers)
     return 1.0 if answers.n_classes < 2 else one_factor_fit(blocks, response_bias(blocks))

@@ -1,15 +1,15 @@
-"""Workers whose skill drifts: their agreement with the others' consensus rises or falls over their own answers.
+"""Two tests for workers whose skill changes: over their own answers, and since an earlier run.
 
-On each task, the answers of the peers alone give a posterior q over the classes. If worker i has skill s, then
-c = (M q(its answer) - 1)/(M - 1) averages to s·k, with k = (M sum q² - 1)/(M - 1) how sure the peers are. So
-c - s·k averages to nothing at any time, unless the skill changes; its covariance with the worker's own order in time is
-tested. Workers who drift are set aside as peers, and everyone is tested again: a peer who drifts makes others seem to.
+Over time. On each task, the answers of the other workers (peers) give a posterior q over the classes. If worker i has
+skill s, then c = (M q(its answer) - 1)/(M - 1) has mean s·k, where k = (M sum q² - 1)/(M - 1) is the certainty of the
+peers. So c - s·k has mean zero at any time, unless the skill changes; its covariance with the order of the worker's
+answers in time is tested. Workers who drift are removed as peers and all workers are tested again, because a peer who
+drifts makes other workers seem to drift.
 
-Workers whose skill in this batch is not what was known of them: drift against `skills=`.
-
-The estimate r of a worker's skill from these answers alone has the variance f·(alpha + beta u - gamma u²) if its
-skill is still the known one, u; the known skill has a variance of its own. Their difference over the root of the sum
-is tested on both sides, adjusted over all workers of known skill.
+Since an earlier run (`skills=`). The estimate r of a worker's skill from the new answers alone has the variance
+f·(alpha + beta u - gamma u²) if its skill is still the earlier one, u; the earlier skill has a variance of its own.
+Their difference, divided by the root of the sum of both variances, is tested on both sides, adjusted over all workers
+with an earlier skill.
 """
 
 from collections.abc import Iterator
@@ -27,24 +27,24 @@ from quorate.statistics import benjamini_hochberg, normal_cdf
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import tally, weight
 
-MIN_TIMED_ANSWERS = 20  # timed answers on tasks with a consensus, below which a worker is not tested
-ROUNDS = 5  # of setting those who drift aside, at the most
-WEIGHTIEST = 1e-3  # how far from the ends of the range the skills of peers are kept
+MIN_TIMED_ANSWERS = 20  # timed answers on tasks with a consensus that a worker needs to be tested
+MAX_TESTS = 5  # largest number of tests, each without the peers who drift by the test before
+SKILL_MARGIN = 1e-3  # smallest distance of the skills of peers from the ends of their range, so that weights are finite
 
 
 @dataclass(frozen=True)
 class DriftTest:
-    """Every worker with enough timed answers."""
+    """Test of every worker with enough timed answers; shapes (workers,)."""
 
     early: FloatArray  # skill in the first half of a worker's answers
-    late: FloatArray  # and in the second
+    late: FloatArray  # skill in the second half
     n_answers: FloatArray  # with a time and a consensus
-    p: FloatArray  # of so strong a trend either way, without drift; NaN where not tested
+    p: FloatArray  # two-sided p-value of the trend; NaN where not tested
     adjusted: FloatArray  # over all workers tested
 
     @property
     def flagged(self) -> IntArray:
-        """The workers named, the surest first."""
+        """The codes of the workers who are named, smallest p-value first."""
         named = np.flatnonzero(self.adjusted <= MAX_FALSE_DISCOVERIES)
         return named[np.lexsort([named, self.p[named]])]
 
@@ -55,10 +55,10 @@ def drift_test(answers: Answers, skills: FloatArray, times: FloatArray) -> Drift
     Args:
         answers: who answered what.
         skills: of each worker; NaN where unknown.
-        times: when each answer was given, by any clock; NaN where that is not known. See `quorate.io.timestamps`.
+        times: when each answer was given, in any unit; NaN where not known. See `quorate.io.timestamps`.
 
     Raises:
-        OptionError: there is not one time an answer.
+        OptionError: there is not one time per answer.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 5, 4, skills=np.full(5, 0.8), seed=0)
@@ -73,7 +73,7 @@ def drift_test(answers: Answers, skills: FloatArray, times: FloatArray) -> Drift
         )
     order = _own_order(answers, times)
     steady = np.ones(answers.n_workers, dtype=bool)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_TESTS):
         test = _trends(answers, order, *_consensus(answers, np.where(steady, skills, 0.0)))
         before = steady
         steady = ~(test.adjusted <= MAX_FALSE_DISCOVERIES)
@@ -83,12 +83,15 @@ def drift_test(answers: Answers, skills: FloatArray, times: FloatArray) -> Drift
 
 
 def _own_order(answers: Answers, times: FloatArray) -> FloatArray:
-    """Give each answer its place among its worker's, from -1/2 to 1/2; equal times share one, and no time is NaN."""
+    """Return the rank in time of each answer among those of its worker, scaled to -1/2 to 1/2.
+
+    Answers with equal times have their mean rank; answers without a time have NaN.
+    """
     order = np.lexsort([times, answers.worker])  # NaN comes last
     timed = ~np.isnan(times)
     n = np.bincount(answers.worker[timed], minlength=answers.n_workers)
     place = np.arange(answers.n_answers) - starts_of(answers.per_worker)[answers.worker[order]]
-    # The mean place of each run of equal times.
+    # The mean rank of each run of equal times.
     same = (np.diff(times[order], prepend=np.nan) == 0) & (np.diff(answers.worker[order], prepend=-1) == 0)
     run = np.cumsum(~same) - 1
     shared = (np.bincount(run, place) / np.bincount(run))[run]
@@ -99,9 +102,9 @@ def _own_order(answers: Answers, times: FloatArray) -> FloatArray:
 
 
 def _consensus(answers: Answers, skills: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return c, how much each answer agrees with its peers' posterior, and k, how certain that posterior is."""
+    """Return for each answer c, its agreement with the peers' posterior, and k, the certainty of that posterior."""
     m = answers.n_classes
-    known = np.clip(np.nan_to_num(skills), -1 / (m - 1) + WEIGHTIEST, 1 - WEIGHTIEST)
+    known = np.clip(np.nan_to_num(skills), -1 / (m - 1) + SKILL_MARGIN, 1 - SKILL_MARGIN)
     weights = weight(known, m)
     scores = tally(answers, weights)[answers.task]
     rows = np.arange(answers.n_answers)
@@ -110,35 +113,37 @@ def _consensus(answers: Answers, skills: FloatArray) -> tuple[FloatArray, FloatA
     return (m * q[rows, answers.label] - 1) / (m - 1), (m * (q * q).sum(axis=1) - 1) / (m - 1)
 
 
-def _trends(answers: Answers, order: FloatArray, agreement: FloatArray, sure: FloatArray) -> DriftTest:
-    """Test the covariance of c - s·k with the order in time, each worker's skill s fitted."""
+def _trends(answers: Answers, order: FloatArray, agreement: FloatArray, certainty: FloatArray) -> DriftTest:
+    """Test the covariance of c - s·k with the order in time, with the fitted skill s of each worker."""
     from scipy.special import stdtr
 
-    used = ~np.isnan(order) & (sure > 1e-9)
+    used = ~np.isnan(order) & (certainty > 1e-9)
 
     def by_worker(values: FloatArray, where: BoolArray = used) -> FloatArray:
         sums: FloatArray = np.bincount(answers.worker[where], values[where], answers.n_workers).astype(np.float64)
         return sums
 
     def skill_in(where: BoolArray) -> FloatArray:
-        known = by_worker(sure, where)
+        known = by_worker(certainty, where)
         skill = np.full(answers.n_workers, np.nan)
         np.divide(by_worker(agreement, where), known, out=skill, where=known > 0)
         return skill
 
     n = by_worker(np.ones(len(agreement)))
-    middle = np.divide(by_worker(sure * np.nan_to_num(order)), by_worker(sure), out=np.zeros(len(n)), where=n > 0)
-    centred = np.nan_to_num(order) - middle[answers.worker]  # so that the fit of s takes nothing away
-    left = agreement - np.nan_to_num(skill_in(used))[answers.worker] * sure
-    variance = by_worker((centred * left) ** 2) * n / np.maximum(n - 2, 1)
+    mean_order = np.divide(
+        by_worker(certainty * np.nan_to_num(order)), by_worker(certainty), out=np.zeros(len(n)), where=n > 0
+    )
+    centred = np.nan_to_num(order) - mean_order[answers.worker]  # makes the covariance independent of the fit of s
+    residual = agreement - np.nan_to_num(skill_in(used))[answers.worker] * certainty
+    variance = by_worker((centred * residual) ** 2) * n / np.maximum(n - 2, 1)
     tested = (n >= MIN_TIMED_ANSWERS) & (variance > 0)
-    z = np.divide(by_worker(centred * left), np.sqrt(variance), out=np.zeros(len(n)), where=tested)
+    z = np.divide(by_worker(centred * residual), np.sqrt(variance), out=np.zeros(len(n)), where=tested)
     p = np.where(tested, 2 * stdtr(np.maximum(n - 2, 1), -np.abs(z)), np.nan)
     return DriftTest(skill_in(used & (order < 0)), skill_in(used & (order >= 0)), n, p, benjamini_hochberg(p))
 
 
 def drift_findings(test: DriftTest, answers: Answers) -> Iterator[Finding]:
-    """Return the workers whose skill rises or falls over time, the most certain first.
+    """Yield a finding for each worker whose skill rises or falls over time, smallest p-value first.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 5, 4, skills=np.full(5, 0.8), seed=0)
@@ -162,11 +167,11 @@ def drift_findings(test: DriftTest, answers: Answers) -> Iterator[Finding]:
         )
 
 
-MIN_ANSWERS_IN_BATCH = 5  # answers in this batch, below which its estimate is no normal one
+MIN_ANSWERS_IN_BATCH = 5  # new answers that a worker needs to be tested; with fewer, the estimate is not normal
 
 
 def changed_p(result: Result) -> FloatArray:
-    """Return the p-value of each worker being as skilled as was known; NaN where that is not tested.
+    """Return the two-sided p-value of each worker having its earlier skill; NaN where not tested.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 6, 6, skills=[0.8, 0.8, 0.8, 0.8, 0.8, 0.1], seed=0)
@@ -180,18 +185,18 @@ def changed_p(result: Result) -> FloatArray:
         return np.full(n, np.nan)
     priors = inference.priors
     score = inference.batch_score()
-    # Their own spread stands beside that of the draws where intervals were left out.
+    # Without intervals there is no inflation factor: it is taken as 1.
     inflation = np.nan_to_num(result.intervals.inflation, nan=1.0)
-    spread = score.variance(priors.skill)[:n] * inflation
+    variance = score.variance(priors.skill)[:n] * inflation
     tested = priors.is_known[:n] & (result.info.per_worker >= MIN_ANSWERS_IN_BATCH) & ~np.isnan(score.raw[:n])
-    error = np.sqrt(spread + 1 / np.maximum(priors.precision[:n], 1e-12))
+    error = np.sqrt(variance + 1 / np.maximum(priors.precision[:n], 1e-12))
     z = np.where(tested, (score.raw[:n] - priors.skill[:n]) / error, np.nan)
     p: FloatArray = 2 * normal_cdf(-np.abs(z))
     return p
 
 
 def since_before(result: Result) -> Iterator[Finding]:
-    """Yield a finding for each worker whose skill differs from the earlier one, the most certain first.
+    """Yield a finding for each worker whose skill differs from the earlier one, smallest p-value first.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 6, 6, skills=[0.8, 0.8, 0.8, 0.8, 0.8, 0.1], seed=0)
@@ -206,8 +211,8 @@ def since_before(result: Result) -> Iterator[Finding]:
     priors = inference.priors
     now = inference.batch_score().raw
     least = -1 / (result.info.n_classes - 1)
-    sure = benjamini_hochberg(p)
-    chosen = np.flatnonzero(sure <= MAX_FALSE_DISCOVERIES)
+    adjusted_p = benjamini_hochberg(p)
+    chosen = np.flatnonzero(adjusted_p <= MAX_FALSE_DISCOVERIES)
     for worker in chosen[np.lexsort([chosen, p[chosen]])].tolist():
         known = float(priors.skill[worker])
         current = float(np.clip(now[worker], least, 1.0))
@@ -217,7 +222,7 @@ def since_before(result: Result) -> Iterator[Finding]:
             "drift",
             f"{named(result.info.worker_names, [worker])} got {change} since the earlier run: skill {known:.2f} "
             f"then, {current:.2f} in {count(n, 'answer')} now",
-            float(sure[worker]),
+            float(adjusted_p[worker]),
             "adjusted p-value",
             workers=(worker,),
             evidence={"known": known, "here": current, "answers": n, "p": float(p[worker])},

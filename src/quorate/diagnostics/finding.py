@@ -1,4 +1,4 @@
-"""A finding: one problem of the data, whom it concerns, the figures behind it, a plain sentence and what to do.
+"""A finding: one problem of the data, with a sentence, its workers or tasks, its statistics, and what to do.
 
 `aggregate`, `diagnose`, `advise`, `check`, `report` and the notebook view print these objects, so that all of them
 state the same problems in the same words.
@@ -16,16 +16,17 @@ from quorate.errors import LONGEST_VALUE, visible, with_full_stop
 
 @dataclass(frozen=True)
 class KindWords:
-    """What outputs call the findings of one kind."""
+    """The words of all outputs for the findings of one kind."""
 
     phrase: str  # in a line of `quorate check`
     heading: str  # in the report
-    badge: str  # beside the name of a worker; empty where the rating states it
-    tone: str  # the colour of both: good, doubt, bad, copy or unknown
+    badge: str  # next to the name of a worker; empty if the rating states it
+    tone: str  # the colour of heading and badge: good, doubt, bad, copy or unknown
 
 
-# Every kind, causes before their effects: ratings that rest on few tasks, workers who answer badly, workers who are not
-# independent, what follows from these for classes, and last who and what cannot be judged.
+# All kinds, causes before their effects: ratings that depend on few tasks, workers who answer badly, workers who are
+# not independent, then effects on the answers as a whole and on classes, and last workers and tasks that cannot be
+# judged.
 KIND_WORDS = {
     "loosely-tied": KindWords(
         "groups that share few tasks with the others",
@@ -118,9 +119,9 @@ KIND_WORDS = {
 KINDS = tuple(KIND_WORDS)
 STOP = "stop or retest"
 TRAIN = "train"
-RETEST = "test with tasks that have another answer"  # of someone who is right as often as others, by one answer
-CHECK_PROMPT = "check its prompt"  # of a language model, which nobody trains
-# What to do about a worker: someone who guesses can be replaced, someone who is systematically wrong can be taught.
+RETEST = "test with tasks that have another answer"  # for a worker who gives one answer and is right as often as others
+CHECK_PROMPT = "check its prompt"  # for a language model, which cannot be trained here
+# What to do about a worker: one who guesses can be replaced, one who is systematically wrong can be taught.
 ACTIONS = {
     "adversary": TRAIN,
     "one-button": STOP,
@@ -147,7 +148,7 @@ class Finding:
     tasks: tuple[int, ...] = ()  # codes
     evidence: Mapping[str, Any] = field(default_factory=dict)  # figures by name
     figures: str = ""  # the statistics behind the sentence, for --verbose and the report's details
-    own_action: str | None = None  # what to do, where it differs from that of the kind
+    own_action: str | None = None  # what to do, if it differs from the action of the kind
 
     @property
     def rank(self) -> int:
@@ -156,7 +157,7 @@ class Finding:
 
     @property
     def action(self) -> str:
-        """What to do about the workers: STOP, TRAIN, CHECK_PROMPT, or nothing (an empty text)."""
+        """What to do about the workers: STOP, TRAIN, RETEST, CHECK_PROMPT, or nothing (an empty text)."""
         return ACTIONS.get(self.kind, "") if self.own_action is None else self.own_action
 
     @property
@@ -190,7 +191,7 @@ def ids(names: pa.Array, codes: Iterable[int]) -> list[Any]:
 
 
 def plain(value: object) -> str:
-    """Write an id as text, without quotes: not too long, and without characters that a terminal obeys.
+    """Return an id as text, without quotes, cut to LONGEST_VALUE characters and without control characters.
 
     >>> plain("ann"), plain(7)
     ('ann', '7')
@@ -200,7 +201,7 @@ def plain(value: object) -> str:
 
 
 def quoted(label: object) -> str:
-    """Write a label in double quotes.
+    """Return a label in double quotes.
 
     >>> quoted("neutral")
     '"neutral"'
@@ -209,7 +210,7 @@ def quoted(label: object) -> str:
 
 
 def named(names: pa.Array, codes: Iterable[int], most: int = 5) -> str:
-    """Name the first few ids and count the rest.
+    """Return the first few ids as text, and the number of the others.
 
     >>> named(pa.array(["ann", "bob", "cy"]), [0, 2]), named(pa.array(["ann", "bob", "cy"]), [0, 1, 2], most=2)
     ('ann and cy', 'ann, bob and 1 more')
@@ -222,7 +223,7 @@ def named(names: pa.Array, codes: Iterable[int], most: int = 5) -> str:
 
 
 def subject(names: pa.Array, codes: Iterable[int], noun: str = "worker") -> str:
-    """Name ids at the beginning of a sentence; a number is preceded by what it is the id of.
+    """Return ids as text for the beginning of a sentence; a number is preceded by the noun.
 
     >>> subject(pa.array(["ann", "bob"]), [0, 1]), subject(pa.array([17, 27]), [0, 1]), subject(pa.array([17]), [0])
     ('ann and bob', 'Workers 17 and 27', 'Worker 17')
@@ -233,7 +234,7 @@ def subject(names: pa.Array, codes: Iterable[int], noun: str = "worker") -> str:
 
 
 def mention(names: pa.Array, codes: Iterable[int], noun: str = "worker") -> str:
-    """Name ids within a sentence; a number is preceded by what it is the id of.
+    """Return ids as text within a sentence; a number is preceded by the noun.
 
     >>> mention(pa.array(["ann", "bob"]), [0, 1]), mention(pa.array([17, 27]), [0, 1])
     ('ann and bob', 'workers 17 and 27')

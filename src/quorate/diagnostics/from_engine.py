@@ -1,4 +1,4 @@
-"""What is wrong with answers that an engine holds: all of them where they are few, else a sample of whole tasks."""
+"""diagnose() for answers in an engine: all answers if they are few, else a sample of whole tasks."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from quorate.io.read_table import Source
 
 @keep_pipes()
 def diagnose(source: Source = None, *, gold: Source = None, delta: float = 0.05, **options: Any) -> Diagnosis:
-    """Judge what answers in an engine determine, and what is wrong with them.
+    """Find the problems of answers in an engine, and what they do not determine.
 
-    Where they are too many for memory, of a sample of whole tasks, drawn by a hash of their ids.
+    If there are too many answers for memory, a sample of whole tasks is diagnosed, chosen by a hash of the task ids.
 
     Args:
         source: as `quorate.backends.aggregate`.

@@ -1,11 +1,11 @@
-"""Tasks that look hard or ill-posed: their answers are improbable for workers of such skill.
+"""Tasks that look hard or ill-posed: their answers are improbable for workers of these skills.
 
-The answers to a task are compared under two hypotheses: the workers answer with their skills, or with a part of them
-(none, a quarter, a half or three quarters, with equal probability). The statistic is the likelihood ratio. Its
-distribution under the first hypothesis is simulated by importance sampling: answers are drawn with the skills and with
-each part of them, and each draw is weighted by its probability under the skills relative to the mixture. Thousands of
-draws then suffice for a p-value of one in a million. Few draws are made for every task with a large likelihood ratio,
-and more for those that can still be named at the false discovery rate of Benjamini and Hochberg.
+Two hypotheses are compared for each task: the workers answer with their full skills (the null hypothesis), or with a
+fraction of them (none, a quarter, a half or three quarters, with equal probability). The statistic is the likelihood
+ratio. Its null distribution is simulated by importance sampling: answers are drawn with the full skills and with each
+fraction of them, and each draw is weighted by its probability under the full skills divided by that under the mixture.
+Thousands of draws then suffice for a p-value of one in a million. Few draws are made for every task with a large
+ratio, and more for tasks that can still be named at the false discovery rate of Benjamini and Hochberg.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,35 +24,35 @@ from quorate.statistics import benjamini_hochberg
 from quorate.voting.posterior import logsumexp_rows
 from quorate.voting.vote import accuracy
 
-PARTS = (0.0, 0.25, 0.5, 0.75)  # of their skills, that workers may have on a hard task
-DRAWS = (10, 40, 600)  # from each part, one stage after the other
-STANDARD_ERRORS = 3  # below its p-value, down to which the p-value of a task may lie: conventional
-LOOK = 1.0  # the log-likelihood ratio from which a task is drawn for at all; below, p counts as one
-BATCH = 2_000_000  # answers that are drawn at a time
-IN_CACHE = 65_536  # answers whose probabilities are computed at a time: so many stay in the processor's cache
-LEAST_PROBABILITY = 1e-6  # of a probability: no answer is impossible
+SKILL_FRACTIONS = (0.0, 0.25, 0.5, 0.75)  # fractions of their skills that workers may have on a hard task
+N_DRAWS = (10, 40, 600)  # number of draws with each fraction, in successive stages
+STANDARD_ERRORS = 3  # conventional: by this number of them, the p-value of a task may be smaller than its estimate
+MIN_LOG_RATIO = 1.0  # log-likelihood ratio above which a task is simulated; below, its p-value is 1
+MAX_DRAWN_ANSWERS = 2_000_000  # answers that are drawn at a time
+MAX_CACHED_ANSWERS = 65_536  # answers whose probabilities are computed at a time: these stay in the processor's cache
+MIN_PROBABILITY = 1e-6  # of a right or a wrong answer: no answer is impossible
 
 
 @dataclass(frozen=True)
 class TaskTest:
-    """Every task with two answers or more, or a sample of them."""
+    """Test of every task with at least two answers, or of a sample of them; shapes (tasks,)."""
 
-    log_ratio: FloatArray  # of the answers: workers with a part of their skills against workers with all of them
-    p: FloatArray  # of so large a ratio, had they their skills; NaN for a task with fewer answers
+    log_ratio: FloatArray  # log-likelihood ratio: a fraction of the skills against the full skills
+    p: FloatArray  # probability of at least this ratio under the full skills; NaN for a task that is not tested
     adjusted: FloatArray  # over all tasks tested
 
     @property
     def flagged(self) -> IntArray:
-        """The tasks named, the surest first."""
+        """The codes of the tasks that are named, smallest p-value first."""
         named = np.flatnonzero(self.adjusted <= MAX_FALSE_DISCOVERIES)
         return named[np.lexsort([named, -self.log_ratio[named], self.p[named]])]
 
 
 def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTest:
-    """Test tasks for answers that are improbable for workers of such skill.
+    """Test tasks for answers that are improbable for workers of these skills.
 
-    Of a large crowd a sample of complete tasks is tested (`quorate.blocks.sampling.sample_for_tests`); the p-value
-    of the others is NaN.
+    In a large crowd, a sample of complete tasks is tested (`quorate.blocks.sampling.sample_for_tests`); the p-value
+    of the other tasks is NaN.
 
     Args:
         answers: who answered what.
@@ -77,11 +77,11 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
     p = np.where(answers.per_task >= 2, 1.0, np.nan)
     rng = np.random.default_rng(seed)
     n_tested = np.count_nonzero(~np.isnan(p))
-    tasks = np.flatnonzero((ratio > LOOK) & ~np.isnan(p))
-    for draws in DRAWS:
+    tasks = np.flatnonzero((ratio > MIN_LOG_RATIO) & ~np.isnan(p))
+    for draws in N_DRAWS:
         if len(tasks) == 0:
             break
-        p[tasks], least_p = _drawn(model, answers, tasks, ratio[tasks], draws, rng)
+        p[tasks], least_p = _simulated_p(model, answers, tasks, ratio[tasks], draws, rng)
         # If at most k of n tasks are named, the p-value of each is at most k / n times the false discovery rate.
         tasks = tasks[least_p <= MAX_FALSE_DISCOVERIES * len(tasks) / n_tested]
     return TaskTest(ratio, p, benjamini_hochberg(p))
@@ -89,24 +89,27 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
 
 @dataclass(frozen=True)
 class _Model:
-    """The log-probability of a right and of a wrong answer, of each worker with each part of its skill, all last."""
+    """Probabilities of the answers of each worker with each fraction of its skill; shapes (fractions + 1, workers).
 
-    chance: FloatArray  # of a right answer: parts × workers
-    right: FloatArray
-    wrong: FloatArray
+    The last row is for the full skill.
+    """
+
+    chance: FloatArray  # of a right answer
+    right: FloatArray  # log-probability of the right class
+    wrong: FloatArray  # log-probability of each wrong class
     n_classes: int
 
     @staticmethod
     def of(skills: FloatArray, n_classes: int) -> "_Model":
         known = np.nan_to_num(skills)
-        p = np.stack([accuracy(part * known, n_classes) for part in (*PARTS, 1.0)])
-        p = np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+        p = np.stack([accuracy(part * known, n_classes) for part in (*SKILL_FRACTIONS, 1.0)])
+        p = np.clip(p, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
         return _Model(p, np.log(p), np.log((1 - p) / max(n_classes - 1, 1)), n_classes)
 
     def log_chances(self, task: IntArray, worker: IntArray, labels: IntArray, n_tasks: int) -> FloatArray:
-        """Return log P(answers to each task), the classes being alike likely, of several rows of labels.
+        """Return log P(answers to each task) for several rows of labels, with equally probable classes.
 
-        The shape is (parts and all) × (rows × tasks).
+        The shape is (fractions + 1, rows * tasks).
         """
         m = self.n_classes
         n = len(labels)
@@ -120,18 +123,23 @@ class _Model:
         return log_chances
 
     def ratio(self, chances: FloatArray) -> FloatArray:
-        """Return the log-likelihood ratio: some part of the skills against all of them."""
-        ratio: FloatArray = logsumexp_rows(chances[:-1].T) - np.log(len(PARTS)) - chances[-1]
+        """Return the log-likelihood ratio: a fraction of the skills, with equal prior probabilities, against all."""
+        ratio: FloatArray = logsumexp_rows(chances[:-1].T) - np.log(len(SKILL_FRACTIONS)) - chances[-1]
         return ratio
 
     def weights(self, task: IntArray, worker: IntArray, labels: IntArray, ratio: FloatArray) -> FloatArray:
-        """Return how much likelier each draw is under the skills than as it was drawn; 0 below a task's ratio.
+        """Return the importance weight of each draw for each task; 0 if the draw does not reach the task's ratio.
+
+        The weight is the probability under the full skills divided by that under the mixture of all rows of `chance`.
 
         Args:
             task: of each answer.
             worker: of each answer.
             labels: that are drawn, draws × answers.
-            ratio: which a draw must reach, of each task.
+            ratio: log-likelihood ratio of each task that a draw must reach.
+
+        Returns:
+            Draws × tasks.
         """
         chances = self.log_chances(task, worker, labels, len(ratio))
         reached = np.flatnonzero(self.ratio(chances) >= np.tile(ratio, len(labels)) - 1e-9)
@@ -143,7 +151,7 @@ class _Model:
 
 
 def _table_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
-    """Sum what answers gain by cell, and the exponentials of that over the classes of each row; its logarithm.
+    """Return a function that sums gains by cell and takes the logsumexp over the classes of each row.
 
     The cells are numbered class by class: numpy is slow along rows of a few cells.
     """
@@ -156,9 +164,9 @@ def _table_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
 
 
 def _cell_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
-    """Do the same, of cells numbered row by row, without a table of rows × classes: most of it would be zero.
+    """Return the same function as `_table_sums`, without a table of rows × classes, which would be mostly zeros.
 
-    A class that nobody gives adds one.
+    The cells are numbered row by row. A class without answers has gain 0 and adds exp(0) = 1.
     """
     filled, place = np.unique(cell, return_inverse=True)
 
@@ -174,7 +182,7 @@ def _cell_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
     return sums
 
 
-def _drawn(
+def _simulated_p(
     model: _Model, answers: Answers, tasks: IntArray, ratio: FloatArray, draws: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Estimate p-values by ``draws`` draws from each part of the skills and from all of them.
@@ -187,18 +195,18 @@ def _drawn(
     is_chosen = place[answers.task] >= 0
     task = place[answers.task[is_chosen]]
     worker = answers.worker[is_chosen]
-    at_once = max(BATCH // len(task), 1)
+    at_once = max(MAX_DRAWN_ANSWERS // len(task), 1)
     total = np.zeros(len(tasks))
     squares = np.zeros(len(tasks))
     done = 0
     for part in range(len(model.chance)):
         for start in range(0, draws, at_once):
             n = min(at_once, draws - start)
-            # By symmetry the truth may be class 0.
+            # By symmetry, class 0 is taken as the true class.
             wrong = rng.random((n, len(worker))) >= model.chance[part, worker]
             labels = np.where(wrong, rng.integers(1, model.n_classes, wrong.shape), 0)
             weight = np.empty((n, len(tasks)))
-            for rows in runs(n, len(worker), IN_CACHE):
+            for rows in runs(n, len(worker), MAX_CACHED_ANSWERS):
                 weight[rows] = model.weights(task, worker, labels[rows], ratio)
             total = total + weight.sum(axis=0)
             squares = squares + (weight**2).sum(axis=0)
@@ -211,7 +219,7 @@ def _drawn(
 
 
 def task_findings(test: TaskTest, result: Result) -> Iterator[Finding]:
-    """Return the tasks on which skilled workers disagree, the most certain first.
+    """Yield a finding for each task on which skilled workers disagree, smallest p-value first.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(100, 20, 10, skills=np.full(20, 0.9), seed=0)

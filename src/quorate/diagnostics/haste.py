@@ -1,8 +1,8 @@
 """Workers who answer much faster than the others: a sign that they do not read the tasks.
 
-A worker's typical duration is the median of its durations, and the usual one is the median over workers, so that
-neither a long break nor a worker with many answers decides it. A worker is tested if most of its answers took less than
-a third of the usual duration: under the hypothesis that half of them do, their number is binomial.
+A worker's typical duration is the median of its durations, and the usual duration is the median over workers, so that
+neither a long break nor a worker with many answers decides it. The test of a worker is whether more than half of its
+answers took less than a third of the usual duration: if half of them do, their number is binomial.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from quorate.arrays import FloatArray
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, plain
 from quorate.statistics import benjamini_hochberg
 
-# Conventional: surveys call a respondent a speeder below a third of the median duration.
-MUCH_FASTER = 1 / 3
-MIN_TIMED = 10  # answers with a duration, below which a worker is not tested
-MIN_WORKERS = 3  # tested, below which there is no usual duration
+# Share of the usual duration. Conventional: surveys call a respondent a speeder below a third of the median duration.
+MAX_FAST_RATIO = 1 / 3
+MIN_TIMED = 10  # answers with a duration that a worker needs to be tested
+MIN_WORKERS = 3  # tested workers needed for a usual duration
 # Names that annotation tools and tables give to the duration of an answer, in lower case, without separators.
 DURATION_NAMES = (
     *("worktimeinseconds", "seconds", "duration", "durationseconds", "durationinseconds", "leadtime", "timespent"),
@@ -35,7 +35,7 @@ def is_duration_name(name: str) -> bool:
 
 
 def gaps_between(answers: Answers, times: FloatArray) -> FloatArray:
-    """Return the time since the same worker's answer before, for each answer; NaN for the first and without a time.
+    """Return the time since the previous answer of the same worker, per answer; NaN for the first or without a time.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2, 3], "worker": ["a", "a", "b"], "label": list("xyx")})
@@ -50,11 +50,11 @@ def gaps_between(answers: Answers, times: FloatArray) -> FloatArray:
 
 
 def haste_findings(answers: Answers, durations: FloatArray, unit: str = " seconds") -> Iterator[Finding]:
-    """Name the workers who answer much faster than the others.
+    """Yield a finding for each worker who answers much faster than the others, the fastest first.
 
     Args:
         answers: who answered what.
-        durations: of each answer, above 0; NaN where it is not known.
+        durations: of each answer, 0 or more; NaN where it is not known.
         unit: of the durations, with a blank before it; empty where it is not known.
 
     >>> import quorate
@@ -73,7 +73,7 @@ def haste_findings(answers: Answers, durations: FloatArray, unit: str = " second
     for worker in tested.tolist():
         typical[worker] = np.median(durations[is_timed & (answers.worker == worker)])
     usual = float(np.median(typical[tested]))
-    is_fast = is_timed & (durations < MUCH_FASTER * usual)
+    is_fast = is_timed & (durations < MAX_FAST_RATIO * usual)
     n_fast = np.bincount(answers.worker[is_fast], minlength=answers.n_workers)
     p = np.full(answers.n_workers, np.nan)
     p[tested] = binom.sf(n_fast[tested] - 1, n_timed[tested], 0.5)

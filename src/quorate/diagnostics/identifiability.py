@@ -1,4 +1,4 @@
-"""Workers whose skill the answers do not determine, and groups whose sign or scale rests on a few shared tasks."""
+"""Workers whose skill the answers do not determine, and groups whose sign or scale depends on a few shared tasks."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -57,10 +57,10 @@ def _bipartite_sentence(names: pa.Array, sides: list[tuple[int, ...]]) -> str:
 
 
 def identification_findings(result: Result, components: Iterator[Component]) -> Iterator[Finding]:
-    """Return a finding for every bipartite component, and one per reason for the other workers not identified.
+    """Yield a finding for every bipartite component, and one per reason for the other workers not identified.
 
     Args:
-        result: of `quorate.methods.rank_one.rank_one`.
+        result: of the method ``rank-one``.
         components: of its interaction graph.
 
     >>> import quorate
@@ -106,10 +106,10 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
 
 
 def weak_findings(result: Result) -> Iterator[Finding]:
-    """Return a finding for the weakly identified workers, with the workers in between.
+    """Yield one finding about the weakly identified workers and the workers through whom they are compared.
 
     Args:
-        result: of `quorate.methods.rank_one.rank_one`.
+        result: of ``rank-one`` or the default method.
 
     >>> import quorate
     >>> edges = np.array([0, 0, 0, 1, 2]), np.array([1, 2, 3, 2, 3])
@@ -142,17 +142,17 @@ def _names(result: Result, codes: tuple[int, ...]) -> list[object]:
     return [result.info.worker_names[code].as_py() for code in codes]
 
 
-LEAST_COMPONENT = 4  # workers: two sides of two are the least that can be nearly bipartite
+MIN_COMPONENT_WORKERS = 4  # workers: the smallest component that can be nearly bipartite has two sides of two
 
 
 def tie_findings(
     parts: Iterable[PartPairs], verdict: Identifiability, crowd: Answers | None, answers: Counted
 ) -> Iterator[Finding]:
-    """Return the groups of every identifiable component whose sign or scale rests on a few shared tasks.
+    """Yield findings about groups of workers whose sign or scale depends on a few shared tasks.
 
     Args:
-        parts: every component with its pairs.
-        verdict: the components that they belong to.
+        parts: every component with its pairs; only identifiable ones are examined.
+        verdict: the components of the interaction graph.
         crowd: who answered what, the known labels as one more worker; None where only counts are available.
         answers: the ids of the workers.
 
@@ -167,10 +167,10 @@ def tie_findings(
     """
     positions = None if crowd is None else grouped(verdict.component[crowd.worker], verdict.n_components)
     for number, part in enumerate(parts):
-        if not part.part.identifiable or part.part.bipartite or part.n_codes < LEAST_COMPONENT:
+        if not part.part.identifiable or part.part.bipartite or part.n_codes < MIN_COMPONENT_WORKERS:
             continue
         if crowd is not None and positions is not None and np.diff(crowd.task[positions[number][[0, -1]]])[0] == 0:
-            continue  # one task, which everyone answered: no group is connected by fewer tasks than any other
+            continue  # all workers answered the same single task: no group is connected by fewer tasks than another
         gold = np.flatnonzero(part.members >= answers.n_workers)
         anchor = int(gold[0]) if len(gold) else None
         crowd_of_part = None if crowd is None or positions is None else within(crowd, positions[number], part.members)
@@ -180,7 +180,7 @@ def tie_findings(
 
 
 def loose_findings(groups: list[LooseGroup], answers: Counted) -> Iterator[Finding]:
-    """Return the groups of workers whose sign rests on a few shared tasks.
+    """Yield a finding for each group of workers whose sign depends on a few shared tasks.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 8, 4, seed=0).answers
@@ -216,13 +216,13 @@ def loose_findings(groups: list[LooseGroup], answers: Counted) -> Iterator[Findi
 def scale_findings(
     pairs: PairStats, members: IntArray, answers: Counted, *, anchor: int | None = None
 ) -> Iterator[Finding]:
-    """Return the group of a component that is nearly bipartite, whose scale rests on a few shared tasks.
+    """Yield a finding if a group of a component is nearly bipartite: its scale depends on a few shared tasks.
 
     Args:
         pairs: of the component, over its own codes.
         members: the component's workers, with the code of gold if it is one of them.
         answers: who answered what.
-        anchor: the index of gold among the members: it gives its group a scale.
+        anchor: the index of gold among the members; a group that contains gold has its scale from gold.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 8, 4, seed=0).answers
@@ -266,13 +266,13 @@ def scale_finding(near: Cut, members: IntArray, answers: Counted) -> Finding:
 def graph_findings(
     result: Result, all_parts: Sequence[PartPairs], crowd: Answers | None = None, sample: Answers | None = None
 ) -> Iterator[Finding]:
-    """Return what the interaction graph does not determine, and which groups rest on a few shared tasks.
+    """Yield findings about skills that the interaction graph does not determine, or that depend on a few shared tasks.
 
     Args:
         result: of rank-one, on any backend.
         all_parts: its components with their pairs.
         crowd: who answered what, the known labels as one more worker; None where only counts are available.
-        sample: the answers to some tasks of the crowd, in which such groups are searched for; None: in all of them.
+        sample: the answers to some tasks of the crowd, in which such groups are searched for; None: all answers.
 
     >>> import quorate
     >>> from quorate.diagnostics.components import parts

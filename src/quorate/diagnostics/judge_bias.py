@@ -1,21 +1,21 @@
 """Bias of judges: verdicts that depend on the length of an output, on the order of a pair, or on its author.
 
-Length and other covariates. For each judge the verdict y (1 where it gives a class; the number itself where labels are
-grades) should depend on the task's true class alone, and not on the covariate x, in standard deviations. If there are
-known labels, y is regressed on the known class and x. Otherwise the other judges stand for the true class: y is
-regressed on x and on the verdict of another judge, with the mean verdict of the rest as its instrument, since a verdict
-measures the class with error (two-stage least squares). The estimates by each of the other judges are averaged. They
-allow for a class that depends on x, so that longer outputs may be better, and for judges of different skill. Where
-judges share mistakes, agreement shows skill only roughly; then a more accurate judge depends more on x because the
-class does. So the interval also covers twice and half the relative accuracy that agreement shows. A dependence on x
-that all judges share is found with known labels only.
+Length and other covariates. The verdict y of a judge (1 if it gives a class, else 0; the number itself if labels are
+grades) should depend only on the true class of the task, and not on the covariate x, in standard deviations. With known
+labels, y is regressed on the known class and x. Without them, the other judges replace the true class: y is regressed
+on x and on the verdict of another judge. As a verdict measures the class with error, the mean verdict of the remaining
+judges is its instrument (two-stage least squares). The estimates by each of the other judges are averaged. They allow
+for a true class that depends on x (longer outputs may be better) and for judges of different skill. If judges share
+mistakes, agreement shows skill only roughly, and a more accurate judge depends more on x because the class does. So the
+interval also covers twice and half the relative accuracy that agreement shows. A dependence on x that all judges share
+is found only with known labels.
 
-Own outputs are the same regression with x = 1 where a judge's family wrote the output.
+Own outputs. The same regression, with x = 1 if a judge's family wrote the output and 0 otherwise.
 
-Position. Where a pair was judged in both orders and the label names the position, the mean share of a label over both
-orders is 1/2 whatever the truth. Pairs with the same label in both orders are inconsistent verdicts.
+Position. If a pair was judged in both orders and the label names the position, the mean share of a label over both
+orders is 1/2 for every true class. Pairs with the same label in both orders are inconsistent verdicts.
 
-Intervals are by heteroscedasticity-robust standard errors (HC1); p-values are corrected by Holm over all judges.
+Intervals use heteroscedasticity-robust standard errors (HC1); p-values have Holm's correction over all judges.
 """
 
 import re
@@ -33,17 +33,18 @@ from quorate.io.warnings import are_sides
 from quorate.result import Result, count
 from quorate.statistics import holm
 
-MIN_VERDICTS = 30  # of a judge, below which it is not tested: the normal law of the coefficient needs them
-MIN_JUDGES = 3  # without known labels: one, another, and the rest as its instrument
-LEVEL = 0.05  # conventional: probability that any judge without bias is named
-# How far a worker's share of one side must be from that of the others. If sides are shown at random, skill does not
-# change the share; if one side is right in 60% of the tasks, a worker who guesses differs by 10 points. A judgement.
+MIN_VERDICTS = 30  # that a judge needs to be tested: with fewer, the distribution of the coefficient is not normal
+MIN_JUDGES = 3  # without known labels: the judge, another one, and the rest as its instrument
+SIGNIFICANCE_LEVEL = 0.05  # conventional: probability that any judge without bias is named
+# Smallest difference between a worker's share of one side and that of the others. If sides are shown at random, skill
+# does not change the share; if one side is right in 60% of the tasks, a worker who guesses differs by 10 points. A
+# judgement.
 MIN_SIDE_DIFFERENCE = 0.15
-# How the accuracy of a judge, relative to that of the others, may differ from what their agreement shows. In 47 panels
-# with known truth it was between half and twice as large for 87% of 658 judges and classes.
+# Range of the ratio of a judge's relative accuracy (compared with the other judges) to that which agreement shows. In
+# 47 panels with known truth the ratio was within this range for 87% of 658 judges and classes.
 MIN_ACCURACY_RATIO = 0.5
 MAX_ACCURACY_RATIO = 2.0
-MOST_NAMED = 6  # workers whose shares a sentence states
+MAX_NAMED = 6  # workers whose shares a sentence states
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,11 @@ class Covariate:
 
 @dataclass(frozen=True)
 class Effect:
-    """How far one judge's verdicts depend on something."""
+    """The dependence of one judge's verdicts on a covariate, with its 95 % interval."""
 
     worker: int
     outcome: str  # the label in quotes, or "the grade"
-    estimate: float  # share of verdicts, or grades, per standard deviation of the covariate
+    estimate: float  # change of the share of verdicts, or of the grade, per standard deviation of the covariate
     low: float
     high: float
     p: float
@@ -69,12 +70,12 @@ class Effect:
 
 
 def covariate_effects(result: Result, covariate: Covariate, aside: Collection[int] = ()) -> list[Effect]:
-    """Estimate for every judge how its verdicts depend on a covariate, given known labels or the others' verdicts.
+    """Return the effect of a covariate on the verdicts of every judge, given known labels or the others' verdicts.
 
     Args:
-        result: whose answers and known labels count.
+        result: whose answers and known labels are used.
         covariate: one number per answer.
-        aside: judges with whom nobody is compared.
+        aside: codes of judges with whom no judge is compared.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 5, 5, skills=np.full(5, 0.7), seed=0)
@@ -95,23 +96,23 @@ def covariate_effects(result: Result, covariate: Covariate, aside: Collection[in
         y[answers.worker, answers.task] = values[answers.label]
         others = [worker for worker in range(answers.n_workers) if worker not in aside]
         for worker in range(answers.n_workers):
-            own = (answers.worker == worker) & is_used
-            if own.sum() < MIN_VERDICTS or np.ptp(x[own]) == 0:
+            is_own = (answers.worker == worker) & is_used
+            if is_own.sum() < MIN_VERDICTS or np.ptp(x[is_own]) == 0:
                 continue
             z = np.full(answers.n_tasks, np.nan)
-            z[answers.task[own]] = (x[own] - x[own].mean()) / scale
+            z[answers.task[is_own]] = (x[is_own] - x[is_own].mean()) / scale
             if uses_known_labels(result):
                 assert result.gold is not None
                 fitted = _by_known_labels(y[worker], z, result.gold)
             else:
                 fitted = _by_other_judges(y[worker], z, [y[other] for other in others if other != worker])
             if fitted is not None:
-                effects.append(Effect(worker, outcome, *fitted, int(own.sum())))
+                effects.append(Effect(worker, outcome, *fitted, int(is_own.sum())))
     return effects
 
 
 def uses_known_labels(result: Result) -> bool:
-    """Whether known labels stand for the true class; with too few, the verdicts of the other judges do.
+    """Whether there are enough known labels to use them as the true class, instead of the other judges' verdicts.
 
     >>> import quorate
     >>> uses_known_labels(quorate.aggregate(quorate.simulate.crowd(50, 5, 5, seed=0).answers))
@@ -130,7 +131,7 @@ def _outcomes(answers: Answers) -> list[tuple[str, FloatArray]]:
 
 
 def _grades(answers: Answers) -> FloatArray | None:
-    """Return the classes as numbers; None where they are not three numbers or more."""
+    """Return the classes as numbers; None unless they are at least three numbers."""
     if answers.n_classes < 3:
         return None
     try:
@@ -143,9 +144,10 @@ _Fitted = tuple[float, float, float, float]  # coefficient, its 95% interval, p-
 
 
 def _by_known_labels(y: FloatArray, x: FloatArray, gold: IntArray) -> _Fitted | None:
-    """Regress verdicts on x within each known class: the mean coefficient of x.
+    """Regress verdicts on x within each known class, and return the mean coefficient of x.
 
-    An accuracy that depends on x has opposite signs in two classes, and so does not count as a preference.
+    If only the accuracy depends on x, the coefficients of two classes have opposite signs and cancel: this is not
+    counted as a preference.
     """
     used = np.flatnonzero((gold >= 0) & ~np.isnan(y) & ~np.isnan(x))
     classes, code, size = np.unique(gold[used], return_inverse=True, return_counts=True)
@@ -171,8 +173,8 @@ def _by_known_labels(y: FloatArray, x: FloatArray, gold: IntArray) -> _Fitted | 
 def _by_other_judges(y: FloatArray, x: FloatArray, others: Sequence[FloatArray]) -> _Fitted | None:
     """Regress verdicts on x and on each other judge's verdict, with the mean of the rest as its instrument.
 
-    What the other judges' dependence on x explains is taken times `MIN_ACCURACY_RATIO`, 1 and `MAX_ACCURACY_RATIO`: the
-    interval covers all, and the p-value is the largest.
+    The part that the other judges' dependence on x explains is multiplied by `MIN_ACCURACY_RATIO`, 1 and
+    `MAX_ACCURACY_RATIO`: the interval covers all three intervals, and the p-value is the largest.
     """
     is_given = [~np.isnan(verdict) for verdict in others]
     total = np.sum([np.where(given, verdict, 0.0) for given, verdict in zip(is_given, others, strict=True)], axis=0)
@@ -214,7 +216,7 @@ def _by_other_judges(y: FloatArray, x: FloatArray, others: Sequence[FloatArray])
 
 @dataclass(frozen=True)
 class _Estimate:
-    """A coefficient, and the influence of each task on it."""
+    """A coefficient, and the influence of each task on it: the variance is the sum of squared influences."""
 
     value: float
     influence: FloatArray
@@ -235,8 +237,8 @@ def _estimate(
     """Return the last coefficient of a regression with instruments; None if it is not determined.
 
     Args:
-        design: regressors of each row.
-        instruments: as many, which are the regressors themselves for least squares.
+        design: regressors, rows × coefficients.
+        instruments: of the same shape; the regressors themselves for least squares.
         y: outcome of each row.
         rows: the task of each row.
         n_tasks: of the answers.
@@ -258,30 +260,30 @@ def _with_interval(value: float, error: float, df: int, stdtr: Any, stdtrit: Any
 
 
 def significant_effects(result: Result, covariate: Covariate) -> Iterator[tuple[Effect, float]]:
-    """Yield the effects that are not chance, the clearest first, each with its corrected p-value.
+    """Yield the significant effects, judge by judge, smallest p-value first, each with its corrected p-value.
 
-    Without known labels, a judge that depends on the covariate makes the others seem to depend on it the other way. So
-    the judge with the clearest effect is set aside, and the rest are tested against each other, until none is left to
-    name.
+    Without known labels, a judge that depends on the covariate makes the others seem to depend on it with the opposite
+    sign. So the judge with the smallest p-value is set aside and the others are tested against each other again, until
+    no effect is significant.
     """
     aside: list[int] = []
     while True:
         effects = [effect for effect in covariate_effects(result, covariate, aside) if effect.worker not in aside]
         corrected = holm(np.array([effect.p for effect in effects]))
-        if len(effects) == 0 or corrected.min() > LEVEL:
+        if len(effects) == 0 or corrected.min() > SIGNIFICANCE_LEVEL:
             return
         clearest = int(corrected.argmin())
         worker = effects[clearest].worker
         yield from (
             (effect, float(p))
             for effect, p in zip(effects, corrected, strict=True)
-            if effect.worker == worker and p <= LEVEL
+            if effect.worker == worker and p <= SIGNIFICANCE_LEVEL
         )
         aside.append(worker)
 
 
 def covariate_findings(result: Result, covariate: Covariate) -> Iterator[Finding]:
-    """Name the judges whose verdicts depend on a covariate.
+    """Yield a finding for each judge whose verdicts depend on a covariate.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(200, 5, 5, seed=0).answers
@@ -304,7 +306,7 @@ def covariate_findings(result: Result, covariate: Covariate) -> Iterator[Finding
 
 
 def covariate_line(result: Result, covariate: Covariate) -> str:
-    """State that a covariate was tested and nothing was found, with the largest effect and its interval.
+    """Return a sentence that a covariate was tested without a finding, with the largest effect and its interval.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(200, 5, 5, seed=0).answers
@@ -317,7 +319,7 @@ def covariate_line(result: Result, covariate: Covariate) -> str:
 
 
 def self_preference_line(result: Result, systems: Sequence[Any]) -> str:
-    """State that judges were tested for preferring outputs of their own family, or that none could be."""
+    """Return a sentence that judges were tested for preferring outputs of their own family, or why none was."""
     own = _own_outputs(result.answers, systems)
     if own is None:
         families = sorted({family_of(system) for system in systems if system is not None})
@@ -389,7 +391,7 @@ def _finding(kind: str, sentence: str, effect: Effect, adjusted: float, more: di
 
 
 def family_of(name: object) -> str:
-    """Return the first word of a model's name, by which its family is recognised.
+    """Return the first word of a model's name in lower case: it stands for the family of the model.
 
     >>> family_of("openai/GPT-4o-mini"), family_of("gpt-4.1"), family_of("Claude 3 Opus")
     ('gpt', 'gpt', 'claude')
@@ -399,9 +401,9 @@ def family_of(name: object) -> str:
 
 
 def _own_outputs(answers: Answers, systems: Sequence[Any]) -> tuple[Covariate, float] | None:
-    """Return which answers are about an output of the judge's family, and its standard deviation; None if none is.
+    """Return a covariate that is 1 for outputs of the judge's family, and its standard deviation; None if all are 0.
 
-    An effect per standard deviation, divided by it, is one of own outputs against others.
+    An effect per standard deviation, divided by this standard deviation, is the effect of own outputs against others.
     """
     families = [family_of(name) for name in answers.worker_names.to_pylist()]
     authors = [family_of("" if system is None else system) for system in systems]
@@ -418,10 +420,10 @@ def _scaled(effect: Effect, scale: float) -> Effect:
 
 
 def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator[Finding]:
-    """Name the judges that treat outputs of their own family differently from the other judges.
+    """Yield a finding for each judge that treats outputs of its own family differently from the other judges.
 
     Args:
-        result: whose skills and known labels count.
+        result: whose answers and known labels are used.
         systems: the system that wrote the output of each answer.
     """
     answers = result.answers
@@ -447,10 +449,10 @@ def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator
 
 
 def side_findings(answers: Answers) -> Iterator[Finding]:
-    """Describe workers who prefer different sides of the same comparisons, from labels that name a side.
+    """Yield one finding about workers who prefer different sides of the same comparisons, if labels name a side.
 
     Each worker's share of the second side is compared with that of the others on the same tasks, by the paired
-    t-test, Holm-corrected. Which of them is right does not follow; pairs in both orders measure it.
+    t-test with Holm's correction. The test does not show which of them is biased; pairs in both orders show it.
 
     >>> import quorate
     >>> rng = np.random.default_rng(0)
@@ -461,7 +463,7 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
     """
     if answers.n_classes != 2 or not are_sides([str(name) for name in answers.classes.to_pylist()]):
         return
-    from scipy.special import stdtr  # a tenth of a second, and only comparisons of two sides need it
+    from scipy.special import stdtr  # takes 0.1 s to import, and only comparisons of two sides need it
 
     is_second = (answers.label == 1).astype(np.float64)
     n_second = np.bincount(answers.task, is_second, answers.n_tasks)[answers.task]
@@ -469,45 +471,45 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
     others = np.divide(n_second - is_second, n_others, out=np.full(len(is_second), np.nan), where=n_others > 0)
     tested, effects, p_values = [], [], []
     for worker in range(answers.n_workers):
-        own = (answers.worker == worker) & ~np.isnan(others)
-        apart = is_second[own] - others[own]
-        n = len(apart)
+        is_own = (answers.worker == worker) & ~np.isnan(others)
+        difference = is_second[is_own] - others[is_own]
+        n = len(difference)
         if n < MIN_VERDICTS:
             continue
-        error = max(float(apart.std(ddof=1) / np.sqrt(n)), 1e-9)
+        error = max(float(difference.std(ddof=1) / np.sqrt(n)), 1e-9)
         tested.append(worker)
-        effects.append(float(apart.mean()))
+        effects.append(float(difference.mean()))
         p_values.append(float(2 * stdtr(n - 1, -abs(effects[-1]) / error)))
     adjusted_p = holm(np.array(p_values))
-    apart_workers = [
+    differing_workers = [
         (worker, effect)
         for worker, effect, p in zip(tested, effects, adjusted_p, strict=True)
-        if p <= LEVEL and abs(effect) >= MIN_SIDE_DIFFERENCE
+        if p <= SIGNIFICANCE_LEVEL and abs(effect) >= MIN_SIDE_DIFFERENCE
     ]
-    if not apart_workers:
+    if not differing_workers:
         return
     share = np.bincount(answers.worker, is_second, answers.n_workers) / np.maximum(answers.per_worker, 1)
     parts = []
-    for worker, _ in sorted(apart_workers, key=lambda pair: -abs(share[pair[0]] - 0.5)):
+    for worker, _ in sorted(differing_workers, key=lambda pair: -abs(share[pair[0]] - 0.5)):
         side = int(share[worker] >= 0.5)
         often = share[worker] if side else 1 - share[worker]
         name = plain(answers.worker_names[worker].as_py())
         parts.append(f"{name} {quoted(answers.classes[side].as_py())} {often:.0%}")
-    first, *rest = parts[:MOST_NAMED]
+    first, *rest = parts[:MAX_NAMED]
     worker_name, _, rest_of_first = first.rpartition(' "')
     sentence = f'{worker_name} answers "{rest_of_first} of the time'
     if rest:
         listed = rest[0] if len(rest) == 1 else f"{', '.join(rest[:-1])} and {rest[-1]}"
         sentence += f"; {listed}"
-    more = f" and {len(parts) - MOST_NAMED:,} more" if len(parts) > MOST_NAMED else ""
+    more = f" and {len(parts) - MAX_NAMED:,} more" if len(parts) > MAX_NAMED else ""
     yield Finding(
         "position-bias",
         f"{sentence}{more}, on the same tasks. This may be position bias. To measure it, show each pair in both orders "
         f"and name the column of the pair with {for_shell('pairs= (--pair)')}",
         float(adjusted_p.min()),
         "adjusted p-value",
-        workers=tuple(worker for worker, _ in apart_workers),
-        evidence={"difference": {answers.worker_names[worker].as_py(): effect for worker, effect in apart_workers}},
+        workers=tuple(worker for worker, _ in differing_workers),
+        evidence={"difference": {answers.worker_names[worker].as_py(): effect for worker, effect in differing_workers}},
     )
 
 
@@ -516,7 +518,7 @@ _PositionEffect = tuple[int, float, int, float, float, float, float]
 
 
 def _position_effects(answers: Answers, pairs: Sequence[Any]) -> list[_PositionEffect]:
-    """Measure for each worker how far it prefers the second position, from pairs that it judged in both orders."""
+    """Return the preference of each worker for the second position, from pairs that it judged in both orders."""
     from scipy.special import stdtr, stdtrit
 
     if answers.n_classes != 2:
@@ -534,7 +536,7 @@ def _position_effects(answers: Answers, pairs: Sequence[Any]) -> list[_PositionE
             continue
         error = float(preference.std(ddof=1) / np.sqrt(n))
         if error == 0:
-            # All pairs alike: no verdict depends on the order, or every one does; then by the rule of three.
+            # All pairs have the same preference. If it is not 0, the standard error follows from the rule of three.
             error = float(np.sqrt(3 / n) / 1.96) if preference[0] else 0.0
         value = float(preference.mean())
         if error == 0:
@@ -546,7 +548,7 @@ def _position_effects(answers: Answers, pairs: Sequence[Any]) -> list[_PositionE
 
 
 def position_line(answers: Answers, pairs: Sequence[Any]) -> str:
-    """State that workers were tested for a preferred position, with the largest effect.
+    """Return a sentence that workers were tested for a preferred position, with the largest effect.
 
     >>> import quorate
     >>> rows = {"task": list(range(80)), "worker": ["j"] * 80, "label": ["A", "B"] * 40}
@@ -569,7 +571,7 @@ def position_line(answers: Answers, pairs: Sequence[Any]) -> str:
 
 
 def position_findings(answers: Answers, pairs: Sequence[Any]) -> Iterator[Finding]:
-    """Name the judges that prefer a position, from pairs that were judged in both orders.
+    """Yield a finding for each judge that prefers a position, from pairs that were judged in both orders.
 
     Args:
         answers: with two classes, the positions; a pair in both orders is two tasks.
@@ -584,7 +586,7 @@ def position_findings(answers: Answers, pairs: Sequence[Any]) -> Iterator[Findin
     effects = _position_effects(answers, pairs)
     adjusted_p = holm(np.array([effect[-1] for effect in effects]))
     for (worker, inconsistent, n, value, low, high, p), adjusted in zip(effects, adjusted_p, strict=True):
-        if adjusted > LEVEL:
+        if adjusted > SIGNIFICANCE_LEVEL:
             continue
         label = quoted(answers.classes[int(value > 0)].as_py())
         ends = sorted(min(0.5 + side * (1 if value > 0 else -1) / 2, 1.0) for side in (low, high))

@@ -5,11 +5,11 @@ from quorate.notes import LOW_ONE_FACTOR_FIT, shared_bias_text
 
 
 def factor_findings(one_factor_weight: float, n_labels: int) -> list[Finding]:
-    """Finding that one factor does not explain the agreement between workers, from the one-factor weight.
+    """Return one finding if the one-factor weight is low: one skill per worker does not explain the agreement.
 
     Args:
         one_factor_weight: from 0 to 1.
-        n_labels: tasks that an expert should label; 0 where too few are left.
+        n_labels: number of tasks that an expert should label; 0 if too few are left.
 
     >>> factor_findings(1.0, 90), factor_findings(0.4, 90)[0].kind
     ([], 'several-factors')

@@ -46,12 +46,13 @@ NEAR_GUESSING = 0.1  # skill that counts as guessing, where the method has no in
 
 
 def ratings(result: Result) -> IntArray:
-    """Rate each worker: a position in RATINGS.
+    """Return the rating of each worker as an index into RATINGS; the first condition in the code that holds decides.
 
-    Reliable workers have a skill above RELIABLE_SKILL and are not surely below the typical worker; good ones have a
-    skill above GOOD_SKILL, or are surely right as often as it makes them; the others are weak if the interval of their
-    skill lies above zero, and so is whoever is surely right less often than a typical worker, and than a good one.
-    Language models without known labels are not checked: their skill is agreement with others.
+    A worker may be guessing if the interval of its skill is not above zero; it is weak if `is_weak` marks it. Of the
+    others, reliable workers have a skill of at least RELIABLE_SKILL and an interval that reaches the typical skill.
+    Good workers have a skill of at least GOOD_SKILL, or an interval of the share right above the accuracy of this
+    skill. All remaining workers are weak. Language models without known labels are not checked: their skill is
+    agreement with others.
 
     >>> import quorate
     >>> skills = [0.9, 0.9, 0.9, 0.5, 0.0, -0.8]
@@ -66,9 +67,9 @@ def ratings(result: Result) -> IntArray:
     n_classes = result.info.n_classes
     typical_skill = skill_of(np.array([typical_accuracy(result)]), n_classes)[0] if n_classes > 1 else 0.0
     is_too_few = np.isnan(skills) | (has_interval & is_unrated(low, high, n_classes))
-    # Where one class is frequent, a worker of little skill may still be right as often as a good one of other crowds.
+    # If one class is frequent, a worker of low skill may still be right as often as a good worker of another crowd.
     often_right = share_of_right_answers(result).low >= accuracy(np.array(GOOD_SKILL), n_classes)
-    # The findings' own tests decide, so that the words beside a name and the findings agree.
+    # The tests of the findings decide, so that the rating of a worker agrees with the findings.
     is_opposite = np.where(has_interval, is_surely_opposite(result), high < 0)
     conditions = [
         gives_one_answer(result),
@@ -87,7 +88,7 @@ def ratings(result: Result) -> IntArray:
 
 
 def gives_one_answer(result: Result) -> BoolArray:
-    """Mark the workers who give one class whatever the task; nobody where an engine holds the answers.
+    """Whether each worker gives one class independent of the task; always False if the answers stay in an engine.
 
     >>> import quorate
     >>> gives_one_answer(quorate.aggregate(quorate.simulate.crowd(200, 3, 3, seed=0).answers)).tolist()
@@ -112,7 +113,7 @@ def worker_ratings(result: Result) -> list[str]:
 
 @check_arguments
 def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
-    """Return a sentence on workers who may be guessing, or are weak, and whom no finding names; or an empty text.
+    """Return sentences on workers who may be guessing or are weak and whom no finding with an action names; or "".
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 8, 5, skills=np.full(8, 0.7), seed=0)
@@ -137,13 +138,13 @@ def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
     return " ".join(sentences)
 
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 def _with_shares(result: Result, codes: IntArray) -> str:
-    """Name workers, each with its share of right answers; the most answers first."""
+    """Name workers, those with the most answers first, each with its share of right answers."""
     share = share_of_right_answers(result).share
     ranked = codes[np.lexsort([codes, -result.info.per_worker[codes]])]
-    texts = [f"{named(result.info.worker_names, [code])} ({share[code]:.0%})" for code in ranked[:MOST_NAMED].tolist()]
-    more = f" and {len(ranked) - MOST_NAMED:,} more" if len(ranked) > MOST_NAMED else ""
+    texts = [f"{named(result.info.worker_names, [code])} ({share[code]:.0%})" for code in ranked[:MAX_NAMED].tolist()]
+    more = f" and {len(ranked) - MAX_NAMED:,} more" if len(ranked) > MAX_NAMED else ""
     return f"{', '.join(texts)}{more}"

@@ -1,19 +1,19 @@
 """Workers who answer badly: at random, with one class only, wrongly on purpose or by mistake, or less well than others.
 
-If a worker's skill were u, its raw estimate r would have the variance f·(alpha + beta u - gamma u²); so (r - u) over
-its root is a test of skill u, and the interval is every u that passes. An adversary is a worker whose skill is tested
-to be below zero, a spammer one whose skill is tested to be within MARGIN of zero on both sides. A worker is named if
-the test, adjusted over all workers, rejects and the interval lies below zero, or within the margin.
+For a worker of skill u, the raw estimate r has the variance f·(alpha + beta u - gamma u²). So (r - u) divided by the
+standard deviation is a test of skill u, and the interval contains every u that is not rejected. An adversary is a
+worker for whom a skill of zero or more is rejected; a spammer is one for whom every skill of at least MAX_SPAMMER_SKILL
+in size is rejected. A worker is named if the test, adjusted over all workers, rejects and the interval lies below zero,
+or between -MAX_SPAMMER_SKILL and MAX_SPAMMER_SKILL.
 
-A one-button worker nearly always gives one class, more often than its tasks explain. Had it answered as the others do
-on the same tasks, its favourite class would occur about as often as they gave it there; had it answered rightly, as
-often as the posterior has it. The excess over both, against the binomial distribution, is one test. The other is that
-its answer does not depend on the task: neither on the answers of the others nor on the posterior. An able worker of a
-skewed crowd gives one class often, too, but depends on the task.
+A one-button worker nearly always gives one class, more often than its tasks explain. Two tests decide. The first
+compares the number of answers of its favourite class with the number to expect if it answered as the other workers do
+on the same tasks, and with the number to expect from the posterior: it must exceed both by the binomial distribution.
+The second is that its answer does not depend on the task: neither on the answers of the others nor on the posterior. A
+skilled worker also gives one class often if that class is frequent, but its answers depend on the task.
 
-Other workers are compared with the typical worker of the crowd: who is surely less often right than workers here
-usually are is a likely guesser if it lies far below them and the interval of its skill includes zero; else it is below
-typical.
+Other workers are compared with the typical worker of the crowd. A worker who is significantly less often right is a
+likely guesser if it is far below the others and the interval of its skill includes zero; otherwise it is below typical.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -48,11 +48,11 @@ from quorate.voting.vote import accuracy
 # Times the median distance from the median: 2.5 standard deviations of a normal distribution, the conventional rule.
 OUTLIER_DISTANCE = 3.7
 GOOD_SKILL = 0.4  # conventional: moderate agreement with the truth (Landis and Koch 1977); see diagnostics/ratings.py
-MIN_EXTRA_WRONG = 10  # wrong answers more than a typical worker, below which nobody is named; a judgement
+MIN_EXTRA_WRONG = 10  # wrong answers in excess of a typical worker's that a worker needs to be named; a judgement
 
 
 def wrong_answers(result: Result) -> FloatArray:
-    """Return how many answers of each worker are probably wrong; NaN where its skill is not determined.
+    """Return the expected number of wrong answers of each worker; NaN where the skill is not determined.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
@@ -64,20 +64,20 @@ def wrong_answers(result: Result) -> FloatArray:
 
 
 def share_of_right_answers(result: Result) -> RightAnswers:
-    """Return how often each worker is right on its tasks, with a 95 % interval; NaN where its skill is not determined.
+    """Return the share right of each worker, with a 95 % interval; NaN where the skill is not determined.
 
-    By the confidence of the labels or, where the method states none, by the skill alone. It is kept with the result,
-    because the text of every finding needs it.
+    It follows from the posterior of the labels or, if the method has none, from the skill alone. It is stored with the
+    result, because the text of every finding needs it.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
     >>> share_of_right_answers(result).share.round(1).tolist()
     [0.9, 0.9, 0.9, 0.5]
     """
-    kept: dict[str, RightAnswers] = result.__dict__
-    if "_shares" not in kept:
-        kept["_shares"] = _shares(result)
-    return kept["_shares"]
+    cache: dict[str, RightAnswers] = result.__dict__
+    if "_shares" not in cache:
+        cache["_shares"] = _shares(result)
+    return cache["_shares"]
 
 
 def _shares(result: Result) -> RightAnswers:
@@ -94,10 +94,9 @@ def _shares(result: Result) -> RightAnswers:
 
 
 def extra_wrong_answers(result: Result) -> FloatArray:
-    """Return how many more answers of each worker are probably wrong than of a typical one with as many answers.
+    """Return the expected number of wrong answers of each worker in excess of a typical worker with as many answers.
 
-    A typical worker has the crowd's median share of right answers, each answer counted once. The excess of a worker
-    with one answer is less than one, whatever that answer was; that of a worker whose skill is not determined is zero.
+    It is below zero for workers better than the typical one, and zero for workers whose skill is not determined.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
@@ -118,14 +117,14 @@ def typical_share(result: Result) -> float:
     >>> round(typical_share(result), 1)
     0.9
     """
-    kept: dict[str, float] = result.__dict__
-    if "_typical_share" not in kept:
-        kept["_typical_share"] = _typical(result, share_of_right_answers(result).share)
-    return kept["_typical_share"]
+    cache: dict[str, float] = result.__dict__
+    if "_typical_share" not in cache:
+        cache["_typical_share"] = _typical(result, share_of_right_answers(result).share)
+    return cache["_typical_share"]
 
 
 def typical_accuracy(result: Result) -> float:
-    """Return the accuracy by skill of a typical worker: the median, each worker weighted by its answers.
+    """Return the accuracy of a typical worker, by skill: the median, each worker weighted by its answers.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
@@ -143,10 +142,10 @@ def _typical(result: Result, right: FloatArray) -> float:
 
 
 def is_weak(result: Result) -> BoolArray:
-    """Mark the workers who are right less often than a good worker would be, and surely less often than a typical one.
+    """Whether each worker is right less often than a good worker, and significantly less often than a typical one.
 
-    The share of right answers is compared with that of a typical worker by a test adjusted over all workers. Language
-    models without known labels are not marked: their share is agreement with the labels.
+    The share right is compared with that of a typical worker by a test adjusted over all workers. False for language
+    models without known labels: their share is agreement with the labels.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.1], seed=0).answers)
@@ -155,7 +154,7 @@ def is_weak(result: Result) -> BoolArray:
     """
     shares = share_of_right_answers(result)
     n = np.maximum(result.info.per_worker, 1)
-    # At least the error of a count, which remains if the labels are known.
+    # At least the binomial standard error, which remains if the labels are known.
     of_count = np.sqrt(np.maximum(shares.share * (1 - shares.share), 1 / n) / n)
     error = np.fmax((shares.high - shares.low) / (2 * Z_95), of_count)
     p: FloatArray = normal_cdf((shares.share - typical_share(result)) / error)
@@ -165,12 +164,18 @@ def is_weak(result: Result) -> BoolArray:
 
 
 def below_typical(result: Result, cost: FloatArray, *, with_weak: bool = True) -> list[int]:
-    """Return the workers who are surely less often right than workers of this crowd usually are.
+    """Return the codes of the workers who are far less often right than the typical worker of this crowd.
 
-    Half of any crowd is below its median. A worker is returned if its accuracy lies OUTLIER_DISTANCE median distances
-    below the median (each answer counted once), surely by a test adjusted over all workers (Benjamini and Hochberg), or
-    if it lies there by its estimate and is weak; and if this makes at least MIN_EXTRA_WRONG wrong answers. Weakly
-    identified workers are not tested: their standard error does not include the scale of the skills, which is open.
+    The limit is OUTLIER_DISTANCE median distances below the median accuracy (each worker weighted by its answers). A
+    worker is returned if a test adjusted over all workers (Benjamini and Hochberg) shows that its accuracy is below
+    the limit or, with ``with_weak``, if its estimated accuracy is below the limit and `is_weak` holds; and if its cost
+    is at least MIN_EXTRA_WRONG. Weakly identified workers are not tested: their standard error does not include the
+    uncertain scale of the skills.
+
+    Args:
+        result: the aggregation.
+        cost: of `extra_wrong_answers`.
+        with_weak: whether weak workers below the limit are included.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
@@ -206,37 +211,35 @@ def is_discovery(p: FloatArray) -> BoolArray:
     return np.nan_to_num(benjamini_hochberg(p), nan=1.0) <= MAX_FALSE_DISCOVERIES
 
 
-MIN_ANSWERS = 20  # of a worker that is tested for giving one class; a judgement
-MIN_FAVOURITE_SHARE = 0.9  # of a worker's answers that are its favourite class
-# Dependence of the answer on the task, from guessing (0) to knowing (1), below which a worker is named: chosen on 26
-# public crowds, where the answers of those named carry next to no information.
+MIN_ANSWERS = 20  # that a worker needs to be tested for giving one class; a judgement
+MIN_FAVOURITE_SHARE = 0.9  # share of a worker's answers that are its favourite class
+# Largest dependence of the answers on the task, from guessing (0) to always right (1), of a worker that is named.
+# Chosen on 26 public crowds, where the answers of the workers named carry almost no information.
 MAX_TASK_DEPENDENCE = 0.15
-MIN_RESOLUTION = 0.5  # of the posterior, to divide by: below it, chance would decide
+MIN_RESOLUTION = 0.5  # smallest divisor from the posterior in `_explained_by_tasks`: a smaller one would amplify noise
 
 
 @dataclass(frozen=True)
 class Buttons:
-    """Test of every worker for giving one class whatever the task; shapes (workers,)."""
+    """Test of every worker for giving one class independent of the task; shapes (workers,)."""
 
-    favourite: IntArray  # the class that each gives most
-    share: FloatArray  # of its answers
-    expected: (
-        FloatArray  # that share, had it answered as the others did on its tasks or as the posterior has it; or NaN
-    )
-    dependence: FloatArray  # how much more often it gives the favourite where others do or where it is probable; or NaN
-    p: FloatArray  # of so many or more; NaN where it is not tested
+    favourite: IntArray  # the class that the worker gives most
+    share: FloatArray  # of its answers that are of this class
+    expected: FloatArray  # larger of two shares: by the others' answers to its tasks, by the posterior; NaN: not tested
+    dependence: FloatArray  # of the answer on the task, 0 to 1: see `_explained_by_tasks`; NaN: not tested
+    p: FloatArray  # probability of at least this number of favourite answers; NaN: not tested
     named: BoolArray
-    cost: IntArray  # answers of the favourite class; 0 for whoever is not named
+    cost: IntArray  # answers of the favourite class; 0 for workers who are not named
 
     @property
     def ranked(self) -> IntArray:
-        """Those named, the costliest first."""
+        """The codes of the workers who are named, highest cost first."""
         chosen = np.flatnonzero(self.named)
         return chosen[np.lexsort([chosen, -self.cost[chosen]])]
 
 
 def one_button(answers: Answers, posterior: FloatArray) -> Buttons:
-    """Test every worker with enough answers for giving one class whatever the task.
+    """Test every worker with enough answers for giving one class independent of the task.
 
     Args:
         answers: who answered what.
@@ -255,9 +258,9 @@ class _Favourites:
     """The class that each worker gives most; shapes (workers,)."""
 
     label: IntArray
-    hits: IntArray  # answers of that class
-    share: FloatArray  # of its answers
-    is_tested: BoolArray  # whether it has enough answers, and nearly all are of that class
+    hits: IntArray  # number of answers of that class
+    share: FloatArray  # of the worker's answers that are of that class
+    is_tested: BoolArray  # whether the worker has enough answers, and nearly all are of that class
 
 
 def _favourites(answers: Answers) -> _Favourites:
@@ -270,7 +273,7 @@ def _favourites(answers: Answers) -> _Favourites:
 
 
 def _test_buttons(answers: Answers, favourites: _Favourites, posterior: FloatArray | None) -> Buttons:
-    """Test the workers whose answers are nearly all of one class; only if there are some is the posterior needed."""
+    """Test the workers whose answers are nearly all of one class; without such workers, no posterior is needed."""
     is_tested = favourites.is_tested
     hits = favourites.hits
     expected = np.full(answers.n_workers, np.nan)
@@ -286,24 +289,27 @@ def _test_buttons(answers: Answers, favourites: _Favourites, posterior: FloatArr
 
 
 def one_button_test(result: Result) -> Buttons:
-    """Return `one_button` of a result with answers and posterior in memory, kept with it: several outputs need it.
+    """Return `one_button` of a result with answers in memory; it is stored with the result for several outputs.
 
     >>> import quorate
     >>> int(one_button_test(quorate.aggregate(quorate.simulate.crowd(500, 10, 5, seed=0).answers)).named.sum())
     0
     """
-    kept: dict[str, Buttons] = result.__dict__
-    if "_one_button" not in kept:
+    cache: dict[str, Buttons] = result.__dict__
+    if "_one_button" not in cache:
         favourites = _favourites(result.answers)
         posterior = result.vote.posterior if favourites.is_tested.any() else None
-        kept["_one_button"] = _test_buttons(result.answers, favourites, posterior)
-    return kept["_one_button"]
+        cache["_one_button"] = _test_buttons(result.answers, favourites, posterior)
+    return cache["_one_button"]
 
 
 def _explained_by_tasks(
     answers: Answers, posterior: FloatArray, favourites: _Favourites
 ) -> tuple[FloatArray, FloatArray]:
-    """Return how often the favourite of each tested worker was to be expected, and how much it depends on the task."""
+    """Return the expected share of the favourite class of each tested worker, and its dependence on the task.
+
+    The dependence is the larger of two figures: by the answers of the others, and by the posterior.
+    """
     is_tested = favourites.is_tested
     class_frequency = np.bincount(answers.label, minlength=answers.n_classes) / max(answers.n_answers, 1)
     (sums,) = memory_blocks(answers).sum(_favourite_sums, posterior, favourites, class_frequency)
@@ -311,14 +317,15 @@ def _explained_by_tasks(
     others, others_squared, others_given, probable, probable_squared, probable_given, given = sums
     n = answers.per_worker[is_tested]
     expected_by_others = others / n
-    # Slope of its answer on the others': 0 for one button, near 1 for a worker who agrees with them.
-    spread = np.maximum(others_squared - others * expected_by_others, 0.0)
-    slope = (others_given - given * expected_by_others) / (spread + 1.0)
-    # How much more often it gives its favourite where that is probable than where it is not. The others' answers alone
-    # make able workers of a skewed crowd look like one button; the posterior alone repeats the worker's own vote.
+    # Slope of the worker's answer on the others' answers: 0 for one button, near 1 for a worker who agrees with them.
+    variation = np.maximum(others_squared - others * expected_by_others, 0.0)
+    slope = (others_given - given * expected_by_others) / (variation + 1.0)
+    # How much more often the worker gives its favourite if that class is probable than if it is not. With the others'
+    # answers alone, skilled workers of a crowd with one frequent class look like one button; the posterior alone
+    # repeats the worker's own vote.
     where = probable_given / np.maximum(probable, 1e-9)
     elsewhere = (given - probable_given) / np.maximum(n - probable, 1e-9)
-    # A probability between 0 and 1 makes that difference smaller, by the factor that it has for the truth itself.
+    # An uncertain posterior makes that difference smaller; the resolution is the same difference for the true class.
     resolution = probable_squared / np.maximum(probable, 1e-9) - (probable - probable_squared) / np.maximum(
         n - probable, 1e-9
     )
@@ -329,9 +336,11 @@ def _explained_by_tasks(
 def _favourite_sums(
     blocks: Iterable[Block], posterior: FloatArray, favourites: _Favourites, class_frequency: FloatArray
 ) -> Sums:
-    """Sum over answers of tested workers how many others give the favourite class, how probable it is, and moments.
+    """Return sums over the answers of each tested worker, shape (7, workers).
 
-    One answer of the whole crowd is added to those of the others, for tasks that have no others.
+    Rows 0 to 2 are sums of v, v² and v where the worker gives its favourite class, v being the share of the others who
+    give that class; rows 3 to 5 are the same for its posterior probability; row 6 counts the favourite answers. One
+    average answer of the crowd is added to those of the others, because some tasks have no other answers.
     """
     n_workers = len(favourites.label)
     sums = np.zeros((7, n_workers))
@@ -357,7 +366,7 @@ def _favourite_sums(
 
 
 def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
-    """Return a finding for each worker who gives one class whatever the task, the costliest first.
+    """Return a finding for each worker who gives one class independent of the task, highest cost first.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(500, 10, 5, seed=0).answers)
@@ -405,8 +414,9 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
     return findings
 
 
-# Information grows with the square of the skill: an answer of skill 0.25 is worth a tenth of one of skill 0.8.
-MARGIN = 0.25
+# Upper limit of the size of a spammer's skill. Information grows with the square of the skill: an answer of skill 0.25
+# carries a tenth of the information of one of skill 0.8.
+MAX_SPAMMER_SKILL = 0.25
 
 
 def skill_test(result: Result, skill: float) -> FloatArray:
@@ -423,7 +433,8 @@ def skill_test(result: Result, skill: float) -> FloatArray:
     lowest = -1 / (result.inference.n_classes - 1)
     score = result.inference.score()
     score = score.with_peer_error(result.intervals.peer_error, np.clip(result.inference.skills, lowest, 1.0))
-    # Of the skills that are the same up to the scale of all skills, the one that fits best is tried, as intervals do.
+    # The scale of all skills is uncertain: of the skills within its range, the one nearest to the estimate is tested,
+    # as for the intervals.
     scales = np.sort(skill / np.array(result.intervals.scale))
     tried = np.clip(np.nan_to_num(score.raw), scales[0], scales[1])
     above = score.raw - tried
@@ -452,7 +463,7 @@ def adversary_p(result: Result) -> FloatArray:
 
 
 def spammer_p(result: Result) -> FloatArray:
-    """Return the p-value of each worker's skill being MARGIN or more away from zero: two one-sided tests.
+    """Return the p-value of each worker's skill being MAX_SPAMMER_SKILL or more away from zero: two one-sided tests.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(800, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers, "rank-one")
@@ -460,14 +471,14 @@ def spammer_p(result: Result) -> FloatArray:
     [False, False, False, True]
     """
     lowest = -1 / max(result.info.n_classes - 1, 1)
-    p: FloatArray = normal_cdf(skill_test(result, MARGIN))
-    if lowest < -MARGIN:  # with many classes no skill is so far below
-        p = np.maximum(p, normal_cdf(-skill_test(result, -MARGIN)))
+    p: FloatArray = normal_cdf(skill_test(result, MAX_SPAMMER_SKILL))
+    if lowest < -MAX_SPAMMER_SKILL:  # with many classes, no skill can be below -MAX_SPAMMER_SKILL
+        p = np.maximum(p, normal_cdf(-skill_test(result, -MAX_SPAMMER_SKILL)))
     return p
 
 
 def worker_findings(result: Result) -> Iterator[Finding]:
-    """Return the adversaries and spammers, the most certain first.
+    """Yield a finding for each adversary and then for each spammer, smallest p-value first.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.8]).answers, "rank-one")
@@ -478,7 +489,7 @@ def worker_findings(result: Result) -> Iterator[Finding]:
     p_adversary = adversary_p(result)
     p_spammer = spammer_p(result)
     is_adversary = is_surely_opposite(result)
-    is_within = (intervals.low > -MARGIN) & (intervals.high < MARGIN)
+    is_within = (intervals.low > -MAX_SPAMMER_SKILL) & (intervals.high < MAX_SPAMMER_SKILL)
     is_spammer = is_discovery(p_spammer) & is_within & ~is_adversary
     for kind, p, is_named in (("adversary", p_adversary, is_adversary), ("spammer", p_spammer, is_spammer)):
         if is_named.any():
@@ -486,7 +497,7 @@ def worker_findings(result: Result) -> Iterator[Finding]:
 
 
 def is_surely_opposite(result: Result) -> BoolArray:
-    """Mark the workers whose skill is below zero: by its interval, and by the test adjusted over all workers.
+    """Whether each worker's skill is below zero: by its interval, and by the test adjusted over all workers.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.8]).answers, "rank-one")
@@ -554,9 +565,9 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
 
 
 def typical_findings(result: Result, already: set[int]) -> Iterator[Finding]:
-    """Return the workers who are surely less often right than a typical worker, the costliest first.
+    """Yield a finding for each worker of `below_typical`, the most extra wrong answers first.
 
-    An outlier whose interval of skill includes zero is a likely guesser; the others are below typical.
+    An outlier by the test whose interval of skill reaches zero is a likely guesser; the others are below typical.
 
     Args:
         result: the aggregation.
@@ -572,14 +583,14 @@ def typical_findings(result: Result, already: set[int]) -> Iterator[Finding]:
     outliers = set(below_typical(result, extra, with_weak=False))
     below = [worker for worker in below_typical(result, extra) if worker not in already]
     for worker in sorted(below, key=lambda code: (-extra[code], code)):
-        # Only who is far below all others: a weak worker whose interval of skill includes zero may be guessing or not.
+        # Only a worker far below the others: a weak worker whose interval of skill includes zero may or may not guess.
         is_guesser = result.intervals.low[worker] <= 0 and worker in outliers
         # The strength is an upper bound: every worker here passed the adjusted test.
         yield _about_worker(result, "likely-guesser" if is_guesser else "below-typical", worker, MAX_FALSE_DISCOVERIES)
 
 
 def shows_agreement_only(result: Result) -> BoolArray:
-    """Mark language models without known labels: their skill shows agreement, not how often they are right."""
+    """Whether each worker is a language model without known labels: its skill shows agreement, not the share right."""
     agreement = result.skill_estimates.agreement
     if agreement is None:
         return np.zeros(result.info.n_workers, dtype=bool)
@@ -587,7 +598,7 @@ def shows_agreement_only(result: Result) -> BoolArray:
 
 
 def is_language_model(result: Result, worker: int) -> bool:
-    """Whether a worker is a language model, by the log format, the names, or as declared.
+    """Whether a worker is a language model, by the log format, its name, or a declaration.
 
     >>> import quorate
     >>> is_language_model(quorate.aggregate(quorate.simulate.crowd(50, 4, 4, seed=0).answers), 0)
@@ -601,7 +612,7 @@ def is_language_model(result: Result, worker: int) -> bool:
 
 
 def two_digits(skill: float) -> str:
-    """Write a skill with two decimals, and no minus sign before zero.
+    """Return a skill as text with two decimals, without a minus sign before zero.
 
     >>> two_digits(-0.001), two_digits(0.5)
     ('0.00', '0.50')
@@ -621,7 +632,7 @@ def is_unrated(low: FloatArray, high: FloatArray, n_classes: int) -> BoolArray:
 
 
 def too_few_answers(result: Result, already: Collection[int] = ()) -> list[Finding]:
-    """Return one finding that names the workers with too few answers to be distinguished from someone who guesses.
+    """Return one finding about the workers with too few answers to be distinguished from guessers; or none.
 
     Weakly identified workers have a finding of their own: more answers of the same kind would not help them.
 
@@ -670,17 +681,17 @@ def too_few_answers(result: Result, already: Collection[int] = ()) -> list[Findi
 def about_workers(result: Result) -> tuple[Finding, ...]:
     """Return every finding about single workers; each worker who answers badly is named once.
 
-    They are kept with the result: `diagnose` and `advise` need the same.
+    The findings are stored with the result, because `diagnose` and `advise` both need them.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers, "rank-one")
     >>> [finding.kind for finding in about_workers(result)]
     ['adversary']
     """
-    kept: dict[str, tuple[Finding, ...]] = result.__dict__
-    if "_about_workers" not in kept:
-        kept["_about_workers"] = tuple(_about_workers(result))
-    return kept["_about_workers"]
+    cache: dict[str, tuple[Finding, ...]] = result.__dict__
+    if "_about_workers" not in cache:
+        cache["_about_workers"] = tuple(_about_workers(result))
+    return cache["_about_workers"]
 
 
 def _about_workers(result: Result) -> Iterator[Finding]:
@@ -696,12 +707,14 @@ def _about_workers(result: Result) -> Iterator[Finding]:
     yield from side_findings(result.answers)
 
 
-NAMED_ANYWAY = ("position-bias", "cannot-be-judged")  # kinds that summaries list, though nobody must stop or learn
+NAMED_ANYWAY = ("position-bias", "cannot-be-judged")  # kinds that summaries list although they have no action
 
 
 @check_arguments
 def unreliable_workers(result: Result) -> tuple[Finding, ...]:
-    """Return the findings with an action about a worker, causes first: those that summaries list.
+    """Return the findings about workers that summaries list, causes first.
+
+    They are the findings with an action, and those of the kinds position-bias and cannot-be-judged.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers)

@@ -1,1 +1,1 @@
-"""Statistics over all tasks with error bars: what share, how good, and how many labels that takes."""
+"""Estimates over all tasks with intervals: class shares, accuracies, means, differences, and plans of known labels."""

@@ -1,14 +1,16 @@
-"""Differences between systems: parts of the tasks compared in pairs, item by item where they share items.
+"""Differences between systems: parts of the tasks compared in pairs, paired by item if they share items.
 
-The mean of a part is estimated by mean(f) + b, where f is the guess by the posterior for every task and b the mean of
-the residuals y - f of the tasks with a known label y, weighted by one over their probability. The influence of a task
-on this estimate is f + b less the mean, and of a known task in addition weight·(y - f - b): residuals count as far as
-they differ from their mean, so that a bias that the judges have everywhere does not add to the variance. Tasks that
-were certain to be known count by y alone. A difference is that of two means, and its variance the sum over items of
-the squared influence, so that items which are easy or hard for both systems do not add to it. It is about items like
-these: it stays above zero if every label is known. With f = 0 the same formulas use the known labels alone; the
-narrower of both intervals is stated. Without a random sample of known labels, or where the known labels of a part are
-all alike, the difference has Newcombe's interval (1998), which ignores the pairing and is wide enough.
+The mean of a part is estimated by mean(f) + b. Here f is the guess by the posterior for every task, and b is the mean
+of the residuals y - f of the tasks with a known label y, weighted by one over their inclusion probability. The
+influence of a task on this estimate is f + b minus the mean; for a known task, weight·(y - f - b) is added. Residuals
+count by their deviation from the mean residual, so a bias that judges have on all tasks does not add to the variance.
+Tasks with inclusion probability 1 have y instead of f + b.
+
+The variance of a difference of two means is the sum over items of the squared influence, so items that are easy or hard
+for both systems do not add to it. It refers to a population of similar items: it is above zero even if every label is
+known. With f = 0 the same formulas use the known labels alone; the narrower of the two intervals is stated. Without a
+random sample of known labels, or if all known labels of a part are equal, the difference has Newcombe's interval
+(1998), which ignores the pairing and is conservative.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,12 +22,12 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.estimation.estimands import Estimand, Prevalence, Value
-from quorate.estimation.means import FEWEST, ByEither, ByKnown, MeanEstimator, Undecided
+from quorate.estimation.means import MIN_KNOWN_LABELS, ByEither, ByKnown, MeanEstimator, Undecided
 from quorate.statistics import holm
 
-MAX_SYSTEMS = 20  # values of the column up to which all pairs are compared
-MAX_SENTENCES = 10  # of differences, in a summary
-ALPHA = 0.05  # conventional: of the Holm-corrected tests
+MAX_SYSTEMS = 20  # largest number of values of the column for which all pairs are compared
+MAX_SENTENCES = 10  # differences that a summary lists
+ALPHA = 0.05  # conventional: level of the Holm-corrected tests
 POSITIVE = ("pass", "yes", "true", "correct", "good", "win", "1", "positive", "relevant")  # names of the good class
 
 
@@ -35,24 +37,24 @@ class Difference:
 
     one: Any
     two: Any
-    label: Any  # the class whose share it is; None for the mean value
+    label: Any  # the class whose share is compared; None for the mean value
     mean_one: float
     mean_two: float
     value: float
     low: float
     high: float
-    p: float  # of no difference; in a list of differences, corrected over all of them (Holm 1979)
-    n_pairs: int  # items that both systems have; 0 where none are paired
+    p: float  # p-value of no difference; in a list of differences, corrected over all of them (Holm 1979)
+    n_pairs: int  # items that both systems have; 0 if the comparison is not paired
     known_only_low: float | None = None  # the interval from the known labels alone
     known_only_high: float | None = None
 
     @property
     def is_clear(self) -> bool:
-        """Whether the difference is unlikely to be chance."""
+        """Whether the difference is significant at the level ALPHA."""
         return self.p <= ALPHA
 
     def sentence(self, level: float) -> str:
-        """State the difference, and whether it is clear.
+        """Return a sentence on the difference, and on whether it is clear.
 
         >>> Difference("new", "base", "pass", 0.745, 0.701, 0.044, -0.026, 0.111, 0.2, 150).sentence(0.95)
         'The share of "pass" is 4.4 points higher for new than for base (74.5% against 70.1%); 95% interval -2.6 ...
@@ -72,7 +74,7 @@ class Difference:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the object for JSON output."""
         return {
             "first": self.one,
             "second": self.two,
@@ -104,17 +106,17 @@ def positive_class(classes: Sequence[Any]) -> int:
 def differences(
     estimator: MeanEstimator,
     classes: Sequence[Any],
-    worth: Value | None,
+    class_values: Value | None,
     code: IntArray,
     values: Sequence[Any],
     item: IntArray | None = None,
 ) -> tuple[Difference, ...]:
-    """Compare all pairs of parts of the tasks, the later value of the column against the earlier.
+    """Return the differences of all pairs of parts of the tasks: the later value of the column minus the earlier.
 
     Args:
-        estimator: estimates means.
+        estimator: of means.
         classes: names of the classes.
-        worth: the number of each class, if means of numbers are compared instead of shares.
+        class_values: the number of each class, if means of numbers are compared instead of shares.
         code: the part of each task, -1 for none.
         values: the names of the parts.
         item: the item of each task, by which parts are paired; None for no pairs.
@@ -130,14 +132,14 @@ def differences(
     present = [number for number in range(len(values)) if (code == number).any()]
     if len(present) < 2 or len(present) > MAX_SYSTEMS or isinstance(estimator, Undecided):
         return ()
-    quantity: Estimand = Prevalence(len(classes)) if worth is None else worth
-    rows = [0] if worth is not None else list(range(len(classes)))
-    if worth is None and len(classes) == 2:
+    quantity: Estimand = Prevalence(len(classes)) if class_values is None else class_values
+    rows = [0] if class_values is not None else list(range(len(classes)))
+    if class_values is None and len(classes) == 2:
         rows = [positive_class(classes)]
-    found = []
+    compared = []
     for first, second in combinations(present, 2):
         for row in rows:
-            names = (values[second], values[first], None if worth is not None else classes[row])
+            names = (values[second], values[first], None if class_values is not None else classes[row])
             is_second = code == second
             is_first = code == first
             if isinstance(estimator, ByKnown) and not isinstance(estimator, ByEither):
@@ -145,9 +147,9 @@ def differences(
             else:
                 difference = _by_intervals(names, estimator, quantity, row, is_second, is_first)
             if difference is not None:
-                found.append(difference)
-    adjusted_p = holm(np.array([difference.p for difference in found]))
-    return tuple(replace(difference, p=float(p)) for difference, p in zip(found, adjusted_p, strict=True))
+                compared.append(difference)
+    adjusted_p = holm(np.array([difference.p for difference in compared]))
+    return tuple(replace(difference, p=float(p)) for difference, p in zip(compared, adjusted_p, strict=True))
 
 
 Names: TypeAlias = tuple[Any, Any, Any]  # of the two parts, and of the class (None for the mean value)
@@ -162,12 +164,12 @@ def _by_known(
     is_two: BoolArray,
     item: IntArray | None,
 ) -> Difference | None:
-    """Compare two means by the influence of every task; tasks of one item are not independent."""
+    """Return the difference of two means, with the variance from the influence of every task (see the module)."""
     from scipy.special import ndtr, stdtr, stdtrit
 
     y = quantity.at(estimator.sample.rows, estimator.true)[row]
     for part in (is_one, is_two):
-        if estimator.sample.within(part).n_drawn < FEWEST and part[estimator.sample.rows].sum() != part.sum():
+        if estimator.sample.within(part).n_drawn < MIN_KNOWN_LABELS and part[estimator.sample.rows].sum() != part.sum():
             return None
     is_alike = any(np.ptp(y[part[estimator.sample.rows]]) == 0 for part in (is_one, is_two))
     if is_alike and not estimator.is_known[is_one | is_two].all():
@@ -185,7 +187,7 @@ def _by_known(
         spans.append((half, mean_one - mean_two, error, freedom))
     bound = float(np.max(quantity.highest) - np.min(quantity.lowest))
     half, centre, error, freedom = min(spans)
-    # The means that are stated for each part, so that their difference is the one stated here.
+    # The value is the difference of the means that are stated for the two parts.
     means = [float(estimator.means(quantity, part).value[row]) for part in (is_one, is_two)]
     value = means[0] - means[1]
     low = min(max(centre - half, -bound), value)
@@ -218,7 +220,7 @@ def _mean_and_influence(
     mean = float(corrected.mean())
     influence = corrected - mean
     n = len(known_tasks)
-    # Estimated from the known labels: the mean residual, and the power. If every task is known, nothing is.
+    # The mean residual and the power are estimated from the known labels, except if every task is known.
     n_estimated = 2 if uses_guess else 1
     unbiased = np.sqrt(n / (n - n_estimated)) if n_estimated < n < n_rest else 1.0
     influence[known_tasks] += unbiased * weight * (residual - bias)
@@ -231,8 +233,8 @@ def _variance(
     """Return the variance of a difference of two means, and its degrees of freedom by Welch and Satterthwaite.
 
     The influence of the tasks of one item is added before it is squared (the cluster-robust variance). With one task
-    per item and part this is the variance of paired differences. A task without an item is one of its own. Most of the
-    variance comes from the known tasks, so that each part has as many degrees of freedom as they leave.
+    per item and part this is the variance of paired differences. A task without an item is its own item. Most of the
+    variance comes from the known tasks, so each part has their number minus 2 as degrees of freedom.
     """
     either = is_one | is_two
     cluster = np.arange(int(either.sum()))
@@ -243,14 +245,14 @@ def _variance(
     n_items = len(of_item)
     variance = float((of_item**2).sum() * n_items / max(n_items - 1, 1))
     parts = [float((influence[part] ** 2).sum()) for part in (is_one, is_two)]
-    left = [max(int(is_known[part].sum()) - 2, 1) for part in (is_one, is_two)]  # mean residual and power
-    inverse = sum(part**2 / freedom for part, freedom in zip(parts, left, strict=True))
+    degrees = [max(int(is_known[part].sum()) - 2, 1) for part in (is_one, is_two)]  # minus mean residual and power
+    inverse = sum(part**2 / freedom for part, freedom in zip(parts, degrees, strict=True))
     freedom = sum(parts) ** 2 / inverse if inverse > 0 else 1.0
     return variance, max(min(freedom, n_items - 1), 1.0)
 
 
 def _n_pairs(is_one: BoolArray, is_two: BoolArray, item: IntArray | None) -> int:
-    """Count the items that both parts have."""
+    """Return the number of items that both parts have."""
     if item is None:
         return 0
     has_item = item >= 0
@@ -260,7 +262,7 @@ def _n_pairs(is_one: BoolArray, is_two: BoolArray, item: IntArray | None) -> int
 def _by_intervals(
     names: Names, estimator: MeanEstimator, quantity: Estimand, row: int, is_one: BoolArray, is_two: BoolArray
 ) -> Difference | None:
-    """Compare two intervals by Newcombe's method: the distances to their ends, squared and added."""
+    """Return the difference with Newcombe's interval: the root of the sum of the squared distances to the ends."""
     from scipy.special import ndtr
 
     one = estimator.means(quantity, is_one)
@@ -280,7 +282,7 @@ def _by_intervals(
 
 
 def difference_lines(differences: Sequence[Difference], level: float) -> Iterator[str]:
-    """Yield a sentence per difference, the clearest first, and how many tests were corrected for."""
+    """Yield a sentence per difference, smallest p-value first, and one on pairing and correction."""
     for clearest in sorted(differences, key=lambda difference: difference.p)[:MAX_SENTENCES]:
         yield clearest.sentence(level)
     if len(differences) > MAX_SENTENCES:

@@ -1,4 +1,4 @@
-"""What can be asked of all tasks: each question is a mean, over tasks, of what a task counts if its class is c."""
+"""Quantities that can be estimated: each is a mean over tasks of a value that depends on the task and its class."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,29 +9,29 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 
 
 class Estimand(Protocol):
-    """Rows of means over tasks: what a task counts by its true class, and what it is expected to by a posterior."""
+    """One or more means over tasks (rows): the value of a task by its true class, and expected by a posterior."""
 
     @property
     def lowest(self) -> float | FloatArray:
-        """The least that a task can count; of each row, where they differ."""
+        """The smallest possible value of a task; one per row if the rows differ."""
 
     @property
     def highest(self) -> float | FloatArray:
-        """The most."""
+        """The largest possible value of a task; one per row if the rows differ."""
 
     @property
     def is_count(self) -> bool:
-        """Whether a task counts or does not, so that the mean is a share."""
+        """Whether the value of a task is 0 or 1, so that the mean is a share of the tasks."""
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
-        """Return what these tasks count if these are their classes; rows × tasks."""
+        """Return the values of these tasks if these are their classes; rows × tasks."""
 
     def expected(self, posterior: FloatArray) -> FloatArray:
-        """Return what all tasks count on average over a posterior; rows × tasks."""
+        """Return the expected values of all tasks under a posterior; rows × tasks."""
 
 
 class Share:
-    """A quantity of which each task counts or does not."""
+    """A quantity whose value is 0 or 1 for each task."""
 
     lowest = 0.0
     highest = 1.0
@@ -65,10 +65,10 @@ class Right(Share):
     [[0.9, 0.0]]
     """
 
-    predicted: IntArray  # a class for every task; negative where it is none that anybody gave
+    predicted: IntArray  # a class for every task; negative if it is not a class of the answers
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
-        """Whether the prediction is the class."""
+        """Return 1 where the prediction is the class, else 0."""
         return ones_where(self.predicted[tasks] == classes)[None]
 
     def expected(self, posterior: FloatArray) -> FloatArray:
@@ -97,37 +97,37 @@ class Better:
 
 @dataclass(frozen=True)
 class Wins(Share):
-    """How often only the first of two models is right, and how often only the second."""
+    """Two rows: the share of tasks on which only the first of two models is right, and only the second."""
 
     one: IntArray
     two: IntArray
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
-        """Two rows."""
+        """Return 1 where only the first, or only the second, prediction is right."""
         first, second = (Right(predicted).at(tasks, classes)[0] for predicted in (self.one, self.two))
         return np.stack([first * (1 - second), second * (1 - first)])
 
     def expected(self, posterior: FloatArray) -> FloatArray:
-        """Two rows: they can only part where they predict differently."""
-        apart = self.one != self.two
-        return np.stack([probability_of(posterior, predicted) * apart for predicted in (self.one, self.two)])
+        """Return the posterior probability of each prediction where the two predictions differ, else 0."""
+        differs = self.one != self.two
+        return np.stack([probability_of(posterior, predicted) * differs for predicted in (self.one, self.two)])
 
 
 @dataclass(frozen=True)
 class Value:
-    """The mean of a number that each class stands for."""
+    """The mean of a number that is given for each class."""
 
     of_class: FloatArray
     is_count = False
 
     @property
     def lowest(self) -> float:
-        """The least value."""
+        """The smallest value of a class."""
         return float(self.of_class.min())
 
     @property
     def highest(self) -> float:
-        """The greatest value."""
+        """The largest value of a class."""
         return float(self.of_class.max())
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
@@ -135,33 +135,34 @@ class Value:
         return self.of_class[classes][None]
 
     def expected(self, posterior: FloatArray) -> FloatArray:
-        """Average the value over the posterior."""
+        """Return the mean value under the posterior."""
         return (posterior @ self.of_class)[None]
 
 
 @dataclass(frozen=True)
 class Confused(Share):
-    """The share of tasks of each true class with each prediction; one row a cell, by true class, then prediction."""
+    """The share of tasks of each true class with each prediction; one row per cell, by true class, then prediction."""
 
     predicted: IntArray
     n_classes: int
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
-        """One row a cell."""
+        """Return 1 where the cell is that of the true class and the prediction; one row per cell."""
         cell = np.where(self.predicted[tasks] >= 0, classes * self.n_classes + self.predicted[tasks], -1)
         return ones_where(cell == np.arange(self.n_classes**2)[:, None])
 
     def expected(self, posterior: FloatArray) -> FloatArray:
-        """One row a cell."""
+        """Return the posterior probability of the cell's class where its prediction was made; one row per cell."""
         is_predicted = ones_where(self.predicted == np.arange(self.n_classes)[:, None])
         return (posterior.T[:, None] * is_predicted).reshape(self.n_classes**2, -1)
 
 
 @dataclass(frozen=True)
 class RecallTest:
-    """Among the tasks of one class: 1 where a model predicts the class, less a hypothetical recall; for many recalls.
+    """One row per hypothetical recall: for tasks of one class, 1 if a model predicts it (else 0), minus the recall.
 
-    The recall is the value at which the mean is zero; the values not rejected by a test are its interval (Fieller).
+    Other tasks have the value 0. The recall is the value at which the mean is zero; its interval has all values at
+    which a test does not reject a mean of zero (Fieller).
     """
 
     predicted: IntArray
@@ -171,21 +172,21 @@ class RecallTest:
 
     @property
     def lowest(self) -> FloatArray:
-        """A task of the class that is not found."""
+        """The value of a task of the class that is not predicted."""
         return -self.shares
 
     @property
     def highest(self) -> FloatArray:
-        """One that is."""
+        """The value of a task of the class that is predicted."""
         return 1 - self.shares
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
-        """One row a share."""
+        """Return the values if these are the true classes; one row per hypothetical recall."""
         deviation = ones_where(self.predicted[tasks] == self.of_class) - self.shares[:, None]
         return ones_where(classes == self.of_class) * deviation
 
     def expected(self, posterior: FloatArray) -> FloatArray:
-        """One row a share."""
+        """Return the expected values; one row per hypothetical recall."""
         deviation = ones_where(self.predicted == self.of_class) - self.shares[:, None]
         return posterior[:, self.of_class] * deviation
 
@@ -200,7 +201,7 @@ def ones_where(true: BoolArray) -> FloatArray:
 
 
 def probability_of(posterior: FloatArray, classes: IntArray) -> FloatArray:
-    """Return the posterior probability of one class of each task; 0 for a class that nobody gave.
+    """Return the posterior probability of one class of each task; 0 for a negative class.
 
     >>> probability_of(np.array([[0.9, 0.1]]), np.array([1])).tolist()
     [0.1]

@@ -14,7 +14,7 @@ from quorate.errors import OptionError, check_level, count, for_shell, in_python
 from quorate.estimation.differences import Difference, difference_lines, differences
 from quorate.estimation.estimands import Better, Confused, Prevalence, Right, Value, Wins
 from quorate.estimation.means import (
-    FEWEST,
+    MIN_KNOWN_LABELS,
     ByEither,
     ByKnown,
     ByModel,
@@ -45,7 +45,7 @@ from quorate.methods.aggregate import aggregate
 from quorate.methods.support import missing_evidence
 from quorate.notes import expert_command, without_repeated_advice
 
-MOST_CLASSES = 20  # for a table of confusion
+MAX_CONFUSION_CLASSES = 20  # largest number of classes for a confusion table
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class Estimated:
     high: float | None
     known_only_low: float | None
     known_only_high: float | None
-    power: float | None  # how much of the posterior was used, from 0 to 1
+    power: float | None  # factor of the posterior's guess, from 0 (known labels alone) to 1
 
     def to_dict(self, name: str = "share") -> dict[str, float | None]:
-        """Return it as JSON has it, the value under this name."""
+        """Return the object for JSON output, with the value under this name."""
         return {
             name: self.value,
             "low": self.low,
@@ -71,12 +71,12 @@ class Estimated:
         }
 
     def without_interval(self) -> "Estimated":
-        """Return the value alone."""
+        """Return the value without intervals and power."""
         return Estimated(self.value, None, None, None, None, None)
 
     @property
     def ratio(self) -> float | None:
-        """How wide the interval is, as a share of the one from the known labels alone."""
+        """The width of the interval divided by that of the interval from the known labels alone; None if not stated."""
         if self.low is None or self.high is None or self.known_only_low is None or self.known_only_high is None:
             return None
         alone = self.known_only_high - self.known_only_low
@@ -84,7 +84,7 @@ class Estimated:
 
 
 def estimated(powered: Powered) -> list[Estimated]:
-    """Turn rows into figures.
+    """Return one `Estimated` per row, with None instead of NaN.
 
     >>> one = np.array([0.5])
     >>> estimated(Powered(one, one, one, np.array([np.nan]), one, one))[0].known_only_low is None
@@ -97,7 +97,7 @@ def estimated(powered: Powered) -> list[Estimated]:
 
 @dataclass(frozen=True)
 class ModelFigures:
-    """How good a model's predictions are."""
+    """Accuracy, precision, recall and confusion of a model's predictions."""
 
     name: str
     n_predicted: int  # tasks with a prediction
@@ -107,7 +107,7 @@ class ModelFigures:
     confusion: dict[tuple[Any, Any], Estimated] = field(default_factory=dict)  # by true class and prediction
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the object for JSON output."""
         cells = [
             {"label": true, "predicted": predicted, **figure.to_dict()}
             for (true, predicted), figure in self.confusion.items()
@@ -124,7 +124,7 @@ class ModelFigures:
 
 @dataclass(frozen=True)
 class PartFigures:
-    """Figures of the tasks that have one value of a column, such as one system."""
+    """Estimates for the tasks with one value of a column, such as one system."""
 
     value: Any  # of the column
     n_tasks: int
@@ -134,7 +134,7 @@ class PartFigures:
     mean: Estimated | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the object for JSON output."""
         return {
             "value": self.value,
             "n_tasks": self.n_tasks,
@@ -146,7 +146,7 @@ class PartFigures:
 
 
 def by_label(figures: dict[Any, Estimated]) -> list[dict[str, Any]]:
-    """List figures of classes.
+    """Return a list of objects for JSON output, one per class.
 
     >>> by_label({"x": Estimated(0.5, 0.4, 0.6, None, None, None)})[0]["label"]
     'x'
@@ -155,7 +155,7 @@ def by_label(figures: dict[Any, Estimated]) -> list[dict[str, Any]]:
 
 
 def by_class(answers: Answers, figures: list[Estimated]) -> dict[Any, Estimated]:
-    """Name figures by the classes that they are of.
+    """Return the estimates by class name.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
@@ -166,12 +166,12 @@ def by_class(answers: Answers, figures: list[Estimated]) -> dict[Any, Estimated]
 
 
 def model_figures(estimator: MeanEstimator, answers: Answers, model: Predictions) -> ModelFigures:
-    """Estimate accuracy, precision and recall of each class, and the table of confusion.
+    """Estimate a model's accuracy, its precision and recall for each class, and the confusion table.
 
     Args:
-        estimator: estimates means.
-        answers: whose tasks are predicted.
-        model: what it predicts.
+        estimator: of means.
+        answers: to the predicted tasks.
+        model: its predictions.
 
     >>> import quorate
     >>> from quorate.estimation.means import model_estimator
@@ -191,7 +191,7 @@ def model_figures(estimator: MeanEstimator, answers: Answers, model: Predictions
         if (predicted == c).any():
             precision[name] = estimated(estimator.means(Right(predicted), predicted == c))[0]
         recall[name] = estimated(recall_of(estimator, predicted, c, has_prediction))[0]
-    if len(names) <= MOST_CLASSES:
+    if len(names) <= MAX_CONFUSION_CLASSES:
         cells = estimated(estimator.means(Confused(predicted, len(names)), has_prediction))
         confusion = {
             (true, guess): cells[i * len(names) + j] for i, true in enumerate(names) for j, guess in enumerate(names)
@@ -204,19 +204,19 @@ def part_figures(
     estimator: MeanEstimator,
     answers: Answers,
     models: list[Predictions],
-    worth: Value | None,
+    class_values: Value | None,
     code: IntArray,
     values: list[Any],
 ) -> Iterator[PartFigures]:
     """Estimate class shares, accuracies and the mean value for each part of the tasks.
 
     Args:
-        estimator: estimates means.
-        answers: whose tasks they are.
-        models: whose accuracy is asked for.
-        worth: the number of each class, if a mean is asked for.
+        estimator: of means.
+        answers: to the tasks.
+        models: predictions whose accuracy is estimated.
+        class_values: the number of each class, if a mean is estimated.
         code: the part of each task, -1 for none.
-        values: what the parts are called.
+        values: names of the parts.
 
     >>> import quorate
     >>> from quorate.estimation.means import model_estimator
@@ -239,7 +239,7 @@ def part_figures(
                 model.name: estimated(estimator.means(Right(model.label), is_in_part & model.is_there))[0]
                 for model in models
             },
-            None if worth is None else estimated(estimator.means(worth, is_in_part))[0],
+            None if class_values is None else estimated(estimator.means(class_values, is_in_part))[0],
         )
 
 
@@ -265,15 +265,16 @@ IN_DOUBT = (
     "The intervals assume that the known labels are a random sample, as you declared. But {}, which happens in 1 of "
     "100 random samples."
 )
-MIN_SUM_OFF = 0.005  # difference of the sum of shares from one that is stated: what two decimals show
+MIN_SUM_OFF = 0.005  # smallest difference between the sum of the shares and 1 that is stated: visible in two decimals
 CONTRADICT = (
     "The known labels contradict the answers: the share of {} is {:.0%} to {:.0%} by the known labels, and {:.0%} to "
     "{:.0%} by the answers alone. Either the known labels are not a random sample, or workers share mistakes; the "
     "intervals include both. If you drew the labels at random, use sampled='random' (--sampled random) for narrower "
     "intervals."
 )
-# Mean ratio of interval widths, with the workers and by the known labels alone, from which the workers add nothing.
-ADDS_NOTHING = 0.995
+# Mean ratio of interval widths, with the workers' answers and with the known labels alone, from which the workers are
+# said to add nothing.
+NO_GAIN_RATIO = 0.995
 
 
 @dataclass(frozen=True, repr=False)
@@ -284,15 +285,15 @@ class Estimates(Shown):
     method: str  # prediction-powered; model; or undecided, where nothing can be stated
     level: float
     n_known: int
-    n_drawn: int  # of them, those drawn at random
+    n_drawn: int  # known labels that were drawn at random
     assumptions: tuple[str, ...]
-    imbalance: str | None  # what shows that the known labels are no random sample
+    imbalance: str | None  # what shows that the known labels are not a random sample
     notes: tuple[str, ...]  # what was left out
     prevalence: dict[Any, Estimated]  # by class
     mean: Estimated | None  # of the value
     models: tuple[ModelFigures, ...]
-    difference: Estimated | None  # of two models' accuracy, the first less the second
-    wins: tuple[Estimated, Estimated] | None  # how often only the first is right, and only the second
+    difference: Estimated | None  # accuracy of the first model minus that of the second
+    wins: tuple[Estimated, Estimated] | None  # share of tasks on which only the first is right, and only the second
     by: str | None
     parts: tuple[PartFigures, ...]
     plan: LabelPlan | None
@@ -325,7 +326,7 @@ class Estimates(Shown):
         return Table(table_of({**columns, **{name: from_numpy(v, mask=np.isnan(v)) for name, v in titled.items()}}))
 
     def for_terminal(self) -> Table:
-        """Return the table with a heading in words over the intervals from the known labels alone."""
+        """Return the table with column names in words for the intervals from the known labels alone."""
         names = {f"known_only_{end}": f"known labels alone:_{end}" for end in ("low", "high")}
         return Table(self.table.arrow.rename_columns([names.get(name, name) for name in self.table.column_names]))
 
@@ -409,7 +410,7 @@ class Estimates(Shown):
         lines += self._gain_lines()
         lines += self._sum_lines()
         if self.method != UNDECIDED and any(figure.low is None for *_, figure in self._rows()):
-            lines.append(f"No interval is stated if there are fewer than {FEWEST} known labels.")
+            lines.append(f"No interval is stated if there are fewer than {MIN_KNOWN_LABELS} known labels.")
         return without_repeated_advice([*lines, *self.notes, *([] if self.plan is None else self.plan.lines())])
 
     def _sum_lines(self) -> list[str]:
@@ -424,12 +425,12 @@ class Estimates(Shown):
         ]
 
     def _gain_lines(self) -> list[str]:
-        """Describe how much narrower the intervals are than by the known labels alone."""
+        """Return a sentence on how much narrower the intervals are than from the known labels alone; or none."""
         ratios = [figure.ratio for *_, figure in self._rows() if figure.ratio is not None]
         if not ratios:
             return []
         ratio = float(np.mean(ratios))
-        if ratio >= ADDS_NOTHING:
+        if ratio >= NO_GAIN_RATIO:
             return [
                 f"The workers add nothing here: the {count(self.n_known, 'known label')} alone give the same intervals."
             ]
@@ -509,8 +510,8 @@ def estimate(
         reading: options of `quorate.read`.
 
     Raises:
-        OptionError: known labels are too few, or an option makes no sense.
-        InputError: something cannot be read.
+        OptionError: there are too few known labels, or an option is out of range.
+        InputError: the answers or a file cannot be read.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 10, 5, seed=0)
@@ -527,14 +528,14 @@ def estimate(
     if sampled is not None and sampled not in SAMPLED:
         raise unknown(sampled, SAMPLED, "sampled= (--sampled)")
     estimator, basis = _choose_estimator(read, gold, sampled, method, level)
-    worth = None if value is None else Value(_values(value, answers))
+    class_values = None if value is None else Value(_values(value, answers))
     models = [] if predictions is None else read_predictions(predictions, answers, task, label)
     parts = []
     group_differences: tuple[Difference, ...] = ()
     if by is not None:
         code, values, item = system_columns(read, tasks, by, pair_by)
-        parts = list(part_figures(estimator, answers, models, worth, code, values))
-        group_differences = differences(estimator, answers.classes.to_pylist(), worth, code, values, item)
+        parts = list(part_figures(estimator, answers, models, class_values, code, values))
+        group_differences = differences(estimator, answers.classes.to_pylist(), class_values, code, values, item)
     pair = [model.label for model in models]
     both = models[0].is_there & models[1].is_there if len(models) == 2 else None
     wins = None if both is None else estimated(estimator.means(Wins(*pair), both))
@@ -551,7 +552,7 @@ def estimate(
         warnings=basis.warnings,
         notes=tuple(note for model in models for note in model.notes()),
         prevalence=by_class(answers, estimated(estimator.means(shares))),
-        mean=None if worth is None else estimated(estimator.means(worth))[0],
+        mean=None if class_values is None else estimated(estimator.means(class_values))[0],
         models=tuple(model_figures(estimator, answers, model) for model in models),
         difference=None if both is None else estimated(estimator.means(Better(*pair), both))[0],
         wins=None if wins is None else (wins[0], wins[1]),
@@ -576,7 +577,7 @@ class _Basis:
 def _choose_estimator(
     read: Reading, gold: Source, sampled: str | None, method: str, level: float
 ) -> tuple[ByKnown | ByModel | Undecided, _Basis]:
-    """Choose how to estimate: by known labels of a random sample where there are any, else by the model."""
+    """Return the estimator: by known labels if they are a random sample, else by the model."""
     from scipy.special import ndtri
 
     answers = read.answers
@@ -586,7 +587,7 @@ def _choose_estimator(
     known = np.full(answers.n_tasks, -1) if gold_codes is None else gold_codes
     n_known = int((known >= 0).sum())
     missing = missing_evidence(int((answers.per_worker > 0).sum()), answers.n_classes)
-    if answers.n_classes < 2:  # nor does gold that is all of the same class help
+    if answers.n_classes < 2:  # known labels of one class do not help
         return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"Reason: {missing}.",))
     imbalance = None
     if n_known:
@@ -603,7 +604,7 @@ def _choose_estimator(
         if sample is not None:
             design = BY_PROBABILITY if (sample.probability != sample.probability[0]).any() else RANDOMLY
             estimator = ByKnown(result.vote.posterior, known[sample.rows], sample, z)
-            # A stated way of drawing is not tested, and other methods have no interval of their own.
+            # A stated sampling is not tested, and other methods have no model-based interval.
             if sampling.is_assumed and missing is None and method == "quorate":
                 model = model_estimator(answers, None, z)
                 imbalance = contradiction(answers, estimator, model)
@@ -619,7 +620,7 @@ def _choose_estimator(
         )
     if missing is not None:
         return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"Reason: {missing}.",), imbalance)
-    # Labels chosen by their class or their ease would teach the model wrongly; they only speak for their own tasks.
+    # Labels that were chosen by class or by difficulty would bias the model: they are used for their own tasks only.
     by_model = model_estimator(answers, known, z, learns=imbalance is None)
     comparable = PUBLIC_PANELS if by_model.has_models else PUBLIC_CROWDS
     who = "judges" if by_model.has_models else "workers"
@@ -631,10 +632,10 @@ def _choose_estimator(
 
 
 def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str | None:
-    """Name the class whose share by the known labels and by the model differs too much; None if there is none.
+    """Return a text if the share of a class by the known labels and by the model differs significantly; else None.
 
-    Two independent estimates differ by more than the root of the sum of their squared half widths as often as one of
-    their intervals fails: at the level that is asked for, divided over the classes by Bonferroni.
+    Two independent estimates differ by more than the root of the sum of their squared half-widths with the probability
+    with which one interval fails. The level is that of the intervals, with Bonferroni's correction over classes.
     """
     from scipy.special import ndtr, ndtri
 
@@ -657,19 +658,19 @@ def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str
 def _values(value: Mapping[Any, float] | str, answers: Answers) -> FloatArray:
     """Return the number of each class."""
     names = answers.classes.to_pylist()
-    worth = {str(name): name for name in names} if value == CLASSES else value
-    if isinstance(worth, str):
+    class_values = {str(name): name for name in names} if value == CLASSES else value
+    if isinstance(class_values, str):
         raise OptionError(
             f"value= (--value) must give a number for every class, or be {CLASSES!r} if the classes are numbers"
         )
-    worth = {str(name): number for name, number in worth.items()}
-    missing = [name for name in names if str(name) not in worth]
+    class_values = {str(name): number for name, number in class_values.items()}
+    missing = [name for name in names if str(name) not in class_values]
     if missing:
         raise OptionError(
             f"value= (--value) lacks {listing(missing)}. Give a number for every class, for example a=1,b=0"
         )
     try:
-        numbers = np.array([float(worth[str(name)]) for name in names])
+        numbers = np.array([float(class_values[str(name)]) for name in names])
     except (TypeError, ValueError):
         raise OptionError(
             f"value= (--value) must give a number for each of the classes {listing(names)}, for example a=1,b=0"

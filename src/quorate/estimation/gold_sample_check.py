@@ -1,9 +1,9 @@
-"""Whether known labels can be a random sample of the tasks: a permutation test by the posterior without them.
+"""Whether known labels can be a random sample of the tasks: a permutation test on the posterior without them.
 
-An aggregation that has not seen the known labels gives each task a posterior, and so a probability of each class and a
-rank by confidence. Their means over the known tasks are compared with those over all tasks. The reference is the same
-means over random samples of as many tasks, so the level holds whatever the workers do and however wrong the posterior
-is; the posterior only has to be related to what the tasks were chosen by for the test to find it.
+An aggregation without the known labels gives each task a posterior, and so a probability of each class and a rank by
+confidence. Their means over the tasks with known labels are compared with those over all tasks. The null distribution
+is that of the same means over random samples of as many tasks. So the level of the test is exact for any workers, even
+if the posterior is wrong; the test has power if the posterior is related to the rule by which the tasks were chosen.
 """
 
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.errors import shown
 from quorate.result import Result
 
-# How often a random sample is refused. Conventional; what intervals lose of their coverage by it is less than this,
-# because the model's interval takes the place of the refused one.
-FALSE_ALARM = 0.01
-N_SAMPLES = 999  # random samples that the known labels are compared with: p-values are multiples of 0.001
-# Known labels from which means are normal to the precision needed, so that no samples are drawn.
+# Probability that a random sample is rejected. Conventional; the coverage of the intervals falls by less than this,
+# because the interval of the model replaces that of the rejected sample.
+SIGNIFICANCE_LEVEL = 0.01
+N_SAMPLES = 999  # random samples with which the known labels are compared: p-values are multiples of 0.001
+# Number of known labels from which the means are taken as normal, and no samples are drawn.
 MIN_NORMAL = 1000
 
 
 @dataclass(frozen=True)
 class Imbalance:
-    """In what known labels differ most from a random sample."""
+    """The quantity in which the known labels differ most from a random sample."""
 
     kind: str  # what differs, in words
     among_known: float  # its mean over the known tasks
     among_all: float
-    p_value: float  # that a random sample differs as much in anything
+    p_value: float  # probability that a random sample differs as much in any quantity
 
     def sentence(self) -> str:
-        """Describe the outcome of the test.
+        """Return a sentence on the difference.
 
         >>> Imbalance("the probability of 'cat'", 0.93, 0.48, 0.001).sentence()
         "by the answers alone, the probability of 'cat' is 0.93 on average for the tasks with known labels and 0.48 ..."
@@ -44,11 +44,11 @@ class Imbalance:
 
 
 def find_imbalance(rows: IntArray, result: Result) -> Imbalance | None:
-    """Return in what the known tasks differ most from a random sample; None where such a sample may differ as much.
+    """Return the quantity in which the known tasks differ most from a random sample; None if it is not significant.
 
     Args:
-        rows: the tasks of known label.
-        result: of an aggregation that has not seen these labels.
+        rows: the tasks with a known label.
+        result: of an aggregation without these labels.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(500, 12, 5, seed=0)
@@ -74,7 +74,7 @@ def find_imbalance(rows: IntArray, result: Result) -> Imbalance | None:
     difference = standardized[rows].mean(axis=0)
     most = int(np.abs(difference).argmax())
     p_value = _p_value(standardized, n, float(np.abs(difference[most])))
-    if p_value > FALSE_ALARM:
+    if p_value > SIGNIFICANCE_LEVEL:
         return None
     at = int(np.flatnonzero(varies)[most])
     if at == features.shape[1] - 1:
@@ -86,12 +86,15 @@ def find_imbalance(rows: IntArray, result: Result) -> Imbalance | None:
 
 
 def _p_value(standardized: FloatArray, n: int, observed: float) -> float:
-    """Return how often the largest mean over n random tasks is as large; its distribution, or by Bonferroni's bound."""
+    """Return the probability that the largest mean over n random tasks is as large as the observed one.
+
+    It is simulated, or for many known labels by the normal distribution with Bonferroni's bound.
+    """
     if n >= MIN_NORMAL:
         from scipy.special import ndtr
 
         return float(min(2 * ndtr(-observed) * standardized.shape[1], 1.0))
-    # In the order of their values: which task stands in which row changes nothing.
+    # Sorted by value, so that the result does not depend on the order of the tasks.
     ordered = standardized[np.lexsort(standardized.T)]
     rng = np.random.default_rng(0)
     larger = 0
@@ -102,7 +105,7 @@ def _p_value(standardized: FloatArray, n: int, observed: float) -> float:
 
 
 def _midranks(values: FloatArray) -> FloatArray:
-    """Rank values; equal ones have their mean rank.
+    """Return the ranks of values, from 1; equal values have their mean rank.
 
     >>> _midranks(np.array([3.0, 1.0, 3.0])).tolist()
     [2.5, 1.0, 2.5]

@@ -1,4 +1,4 @@
-"""How means over all tasks are estimated: from known labels with the posterior's help, or from the model alone."""
+"""Estimators of means over all tasks: from known labels and the posterior, or from the model alone."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ from quorate.models.confusion import check_size
 from quorate.notes import JUDGES, warning_line
 from quorate.voting.posterior import FLOOR, clamp_gold, softmax
 
-FEWEST = 5  # known labels, drawn at random, below which no interval is stated
-# Bias of class shares that the calibration does not explain, as a share of the tasks that may be labelled wrongly. With
-# this figure the intervals contain 95 % of the class shares of 26 public crowds, each estimated with the figure of the
-# other crowds. `python -m experiments.runner estimates` prints both.
+MIN_KNOWN_LABELS = 5  # known labels drawn at random that an interval needs
+# Bias of class shares that the calibration does not explain, divided by the share of tasks that may have a wrong label.
+# With this value the intervals contain 95 % of the class shares of 26 public crowds, each estimated with the value from
+# the other crowds. `python -m experiments.runner estimates` prints both.
 SHARE_BIAS = 0.6
-KEPT = 20_000_000  # entries of tables by beta, 160 MB: larger ones are made again for each question
-GRID = 501  # shares that are tried for a recall
+MAX_STORED_ENTRIES = 20_000_000  # of the posteriors by beta, 160 MB; larger ones are computed again at each use
+N_RECALL_VALUES = 501  # number of values of a recall that are tested
 
 
 class MeanEstimator(Protocol):
@@ -33,23 +33,23 @@ class MeanEstimator(Protocol):
 
     @property
     def posterior(self) -> FloatArray:
-        """The posterior of each task, tasks × classes, as a guess."""
+        """The posterior of each task, tasks × classes: the guess."""
 
     @property
     def z(self) -> float:
-        """The quantile of the normal law that intervals are made with."""
+        """The quantile of the normal distribution for the intervals."""
 
     @property
     def is_known(self) -> BoolArray:
         """Which tasks have a known label."""
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
-        """Estimate the rows of a quantity over all tasks, or over some; NaN where no interval can be stated."""
+        """Estimate the rows of a quantity over all tasks, or over those in ``within``; NaN where not stated."""
 
 
 @dataclass(frozen=True)
 class ByKnown:
-    """Known labels of a random sample, with the posterior of every task as a guess that has not seen them."""
+    """Known labels of a random sample, with the posterior of every task, computed without them, as the guess."""
 
     posterior: FloatArray
     true: IntArray  # classes of the sample's tasks
@@ -74,7 +74,7 @@ class ByKnown:
             sample = sample.within(within)
         if len(sample.rows) == sample.n_tasks > 0:
             return _exact(y)
-        if sample.n_drawn < FEWEST and sample.n_drawn < (~sample.is_chosen).sum():
+        if sample.n_drawn < MIN_KNOWN_LABELS and sample.n_drawn < (~sample.is_chosen).sum():
             return _no_interval(guess)
         return ppi_mean(
             y, guess, sample, lowest=quantity.lowest, highest=quantity.highest, z=self.z, is_count=quantity.is_count
@@ -83,11 +83,11 @@ class ByKnown:
 
 @dataclass(frozen=True)
 class ByModel:
-    """The posterior alone, with the errors of confidence and of class shares that labels of public crowds had."""
+    """The posterior alone; the errors of confidence and of class shares are those of public crowds."""
 
     raw_posterior: FloatArray  # before calibration
     law: CalibrationLaw
-    known: IntArray  # classes that are known, -1 elsewhere; of no random sample
+    known: IntArray  # known classes, -1 elsewhere; not from a random sample
     z: float
     has_models: bool = False  # whether workers are language models, whose calibration law is that of judge panels
     warnings: tuple[str, ...] = ()  # of language models without known labels
@@ -104,12 +104,12 @@ class ByModel:
 
     @cached_property
     def calibrated_by(self) -> Iterable[FloatArray]:
-        """The raw posterior by each beta, before the validity, which enters linearly; kept if it is small."""
+        """The raw posterior tempered with each beta, without the validity, which is applied later; stored if small."""
         posteriors = _ByBeta(self.raw_posterior, self.known)
-        return list(posteriors) if len(TEMPERATURES) * self.raw_posterior.size <= KEPT else posteriors
+        return list(posteriors) if len(TEMPERATURES) * self.raw_posterior.size <= MAX_STORED_ENTRIES else posteriors
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
-        """Estimate by the posterior; its interval allows for calibration, chance, and a bias of shares."""
+        """Estimate by the posterior; the interval includes the errors of calibration, chance, and a bias of shares."""
         parts = self.parts(quantity, within)
         half = self.z * np.sqrt(parts.variance + (SHARE_BIAS * parts.moved) ** 2)
         low = np.maximum(parts.value - half, quantity.lowest)
@@ -118,7 +118,7 @@ class ByModel:
         return Powered(parts.value, low, high, unknown, unknown, unknown)
 
     def parts(self, quantity: Estimand, within: BoolArray | None = None) -> "ModelParts":
-        """Return the value of an estimate by the posterior, its variance, and what bounds its bias."""
+        """Return the estimate by the posterior, its variance, and the bound of its bias."""
         tasks = slice(None) if within is None else within
         guess = quantity.expected(self.posterior)[:, tasks]
         even = quantity.expected(np.full_like(self.raw_posterior, 1 / self.raw_posterior.shape[1]))[:, tasks].mean(
@@ -127,10 +127,10 @@ class ByModel:
         by_beta = np.stack(
             [quantity.expected(posterior)[:, tasks].mean(axis=1) for posterior in self.calibrated_by], axis=1
         )
-        # v·by_beta + (1-v)·even, for every calibration; its spread over their weights.
-        spread = by_beta[:, :, None] * self.law.validity + even[:, None, None] * (1 - self.law.validity)
-        middle = (spread * self.law.weights).sum(axis=(1, 2))
-        between = ((spread - middle[:, None, None]) ** 2 * self.law.weights).sum(axis=(1, 2))
+        # v·by_beta + (1-v)·even for every calibration, and the variance over calibrations by their weights.
+        calibrated = by_beta[:, :, None] * self.law.validity + even[:, None, None] * (1 - self.law.validity)
+        middle = (calibrated * self.law.weights).sum(axis=(1, 2))
+        between = ((calibrated - middle[:, None, None]) ** 2 * self.law.weights).sum(axis=(1, 2))
         lowest, highest = (np.reshape(end, (-1, 1)) for end in (quantity.lowest, quantity.highest))
         chance = ((guess - lowest) * (highest - guess)).sum(axis=1) / max(guess.shape[1], 1) ** 2
         labels = self.posterior.argmax(axis=1)
@@ -140,9 +140,9 @@ class ByModel:
 
 @dataclass(frozen=True)
 class Undecided:
-    """Answers that support no estimate, and no random sample of known labels."""
+    """Answers that support no estimate, without a random sample of known labels."""
 
-    known: IntArray  # classes that are known, -1 elsewhere
+    known: IntArray  # known classes, -1 elsewhere
     n_classes: int
     z: float
 
@@ -153,7 +153,7 @@ class Undecided:
 
     @cached_property
     def posterior(self) -> FloatArray:
-        """Equal probabilities of all classes: a plan of labels then has as many as any crowd could need."""
+        """Equal probabilities of all classes: a plan of labels then assumes the largest variance."""
         return np.full((len(self.known), self.n_classes), 1 / self.n_classes)
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
@@ -164,7 +164,7 @@ class Undecided:
 
 @dataclass(frozen=True)
 class _ByBeta:
-    """The posterior by each beta, computed anew at each iteration, for tables that are too large to keep."""
+    """The posterior tempered with each beta, computed again at each iteration because it is too large to store."""
 
     raw_posterior: FloatArray
     known: IntArray
@@ -176,10 +176,10 @@ class _ByBeta:
 
 @dataclass(frozen=True)
 class ByEither(ByKnown):
-    """Known labels and answers that contradict each other: each interval contains those of both estimates.
+    """Known labels and answers that contradict each other: each interval contains the intervals of both estimates.
 
-    Either the known labels are no random sample, or the workers share more mistakes than the model allows for.
-    Whichever it is, the interval covers as often as the valid one that it contains.
+    Either the known labels are not a random sample, or the workers share more mistakes than the model assumes. In both
+    cases one of the two intervals is valid, so the coverage of the union is at least as large.
     """
 
     model: ByModel
@@ -197,21 +197,21 @@ class ByEither(ByKnown):
 
 @dataclass(frozen=True)
 class ModelParts:
-    """Parts of an estimate by the model; one entry per row."""
+    """Parts of an estimate by the model; one entry per row of the quantity."""
 
     value: FloatArray
-    variance: FloatArray  # over calibrations, and by chance
-    moved: FloatArray  # the share of tasks that may be labelled wrongly, as far as it matters here
+    variance: FloatArray  # over calibrations, plus that of chance
+    moved: FloatArray  # mean over tasks of |value of the label - expected value|
 
 
 def model_estimator(answers: Answers, known: IntArray | None, z: float, *, learns: bool = True) -> ByModel:
-    """Fit the default method and return its posterior of every task, corrected by known labels.
+    """Fit the default method and return the estimator with its posterior of every task and the known labels.
 
     Args:
         answers: who answered what.
         known: the known class of each task, -1 where unknown; None for none.
-        z: the quantile of the normal law.
-        learns: whether the known labels teach how the crowd errs; otherwise they only speak for their own tasks.
+        z: the quantile of the normal distribution.
+        learns: whether the known labels are used in the fit; otherwise they are used for their own tasks only.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(200, 8, 4, seed=0)
@@ -234,13 +234,13 @@ def model_estimator(answers: Answers, known: IntArray | None, z: float, *, learn
 
 
 def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, within: BoolArray | None) -> Powered:
-    """Estimate how many of the tasks of a class a model finds: every share that a test does not reject.
+    """Estimate a model's recall of a class; the interval contains every recall that a test does not reject.
 
     Args:
-        estimator: estimates means.
+        estimator: of means.
         predicted: the model's class for every task.
-        of_class: whose tasks are to be found.
-        within: the tasks that count.
+        of_class: the class.
+        within: the tasks that are included; None for all.
 
     >>> posterior, true = np.tile([[0.9, 0.1], [0.1, 0.9]], (50, 1)), np.tile([0, 1], 50)
     >>> estimator = ByKnown(posterior, true[:30], KnownSample.random(np.arange(30), 100), 1.96)
@@ -248,7 +248,7 @@ def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, with
     >>> float(result.high[0]), bool(result.low[0] > 0.7)
     (1.0, True)
     """
-    shares = np.linspace(0.0, 1.0, GRID)
+    shares = np.linspace(0.0, 1.0, N_RECALL_VALUES)
     tested = estimator.means(RecallTest(predicted, of_class, shares), within)
     best = np.nan
     if np.isfinite(tested.value).all():
@@ -260,21 +260,21 @@ def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, with
 
 
 def _not_rejected(shares: FloatArray, low: FloatArray, high: FloatArray) -> tuple[float, float]:
-    """Return the least and the greatest share whose interval includes zero; NaN where none does."""
-    kept = shares[(low <= 0) & (high >= 0)]
-    if len(kept) == 0:
+    """Return the smallest and the largest share whose interval includes zero; NaN if none does."""
+    not_rejected = shares[(low <= 0) & (high >= 0)]
+    if len(not_rejected) == 0:
         return np.nan, np.nan
-    return float(kept.min()), float(kept.max())
+    return float(not_rejected.min()), float(not_rejected.max())
 
 
 def _exact(y: FloatArray) -> Powered:
-    """State the means of labels that are all known: nothing is estimated, so that both ends are the mean."""
+    """Return the means of labels that are all known: both ends of the interval are the mean."""
     mean = y.mean(axis=1)
     return Powered(mean, mean, mean, mean, mean, np.zeros(len(mean)))
 
 
 def _no_interval(guess: FloatArray) -> Powered:
-    """Give the model's mean, and no interval."""
+    """Return the mean guess without an interval."""
     unknown = np.full(len(guess), np.nan)
     value = guess.mean(axis=1) if guess.shape[1] else unknown
     return Powered(value, unknown, unknown, unknown, unknown, unknown)

@@ -1,17 +1,18 @@
-"""Means over all tasks from the known labels of some and a guess for every one: prediction-powered inference.
+"""Means over all tasks from known labels of some tasks and a guess for every task: prediction-powered inference.
 
-With y known on a random sample and a guess f for every task, mean(f over all) + mean(y - f over the sample) is
-unbiased for the mean of y whatever the guess is worth; and so it is with power·f for f [Angelopoulos23]. The
-best power is the slope of y on f; each known task has the power that the others suggest, so that it stays unbiased. The
-interval is a score interval (`score_ends`), which keeps its coverage where shares are near 0 or 1 and known labels few.
+With y known on a random sample and a guess f for every task, mean(f over all) + mean(y - f over the sample) is unbiased
+for the mean of y, for any quality of the guess; the same holds with power·f instead of f [Angelopoulos23]. The best
+power is the slope of y on f; for each known task it is computed from the other known tasks, so that the estimate stays
+unbiased. The interval is a score interval (`score_ends`), which keeps its coverage if shares are near 0 or 1 and if
+there are few known labels.
 
-The population is finite, these tasks: once every label is known, the interval has width zero.
+The population is finite (these tasks): if every label is known, the interval has width zero.
 
 Score intervals of `score_ends`: Wilson's interval for a share [Wilson27] contains every share p that lies within z
-standard errors of the observed one, where the standard error uses the variance p(1-p). For other bounded values the
-distribution of mean u is the empirical one, exponentially tilted: each value has weight exp(eta·value), with eta chosen
-so that the mean is u. Its variance takes the place of p(1-p). A small weight at either end of the range stands for
-unobserved values; for yes and no the interval is Wilson's.
+standard errors of the observed one, where the standard error uses the variance p(1-p). For other bounded values, the
+distribution with mean u is the empirical one, exponentially tilted: each value has weight exp(eta·value), with eta
+chosen so that the mean is u. Its variance replaces p(1-p). A small weight at each end of the range represents
+unobserved values; for values 0 and 1 the interval is Wilson's.
 """
 
 from dataclasses import dataclass
@@ -21,11 +22,11 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 
-# Pseudo-observations at either end of the range.
-# `python -m experiments.runner estimates` shows how little it matters.
-UNSEEN = 0.05
-STEEPEST = 60.0  # eta times the range: nearly all weight is then at one end
-HALVINGS = 27  # of twice that, which leaves a millionth
+# Pseudo-observations at each end of the range. The intervals depend little on this number, as
+# `python -m experiments.runner estimates` shows.
+PSEUDO_OBSERVATIONS = 0.05
+MAX_TILT = 60.0  # largest eta times the range: nearly all weight is then at one end
+HALVINGS = 27  # bisection steps of the range of eta, 2 * MAX_TILT: the error is then about 1e-6
 
 
 def score_ends(
@@ -36,20 +37,20 @@ def score_ends(
     weights: FloatArray | None = None,
     shrink: FloatArray | float = 1.0,
     z: float = 1.959963984540054,
-    unseen: float = UNSEEN,
+    unseen: float = PSEUDO_OBSERVATIONS,
     least: FloatArray | float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """Return both ends of the interval for the mean of each row.
 
     Args:
         values: rows × observations.
-        lowest: that a value of each row can be; shape (rows,).
-        highest: the same.
-        weights: of the observations; even by default.
-        shrink: what the variance of the mean is times 1/n: (N-n)/(N-1) for a sample of a population of N.
-        z: the quantile of the normal law.
-        unseen: observations at either end of the range.
-        least: variance of one observation that is allowed for, even if the tilted law has less.
+        lowest: smallest possible value of each row; shape (rows,).
+        highest: largest possible value of each row; shape (rows,).
+        weights: of the observations; equal by default.
+        shrink: factor of the variance of the mean: (N-n)/(N-1) for a sample of n from a population of N.
+        z: the quantile of the normal distribution.
+        unseen: pseudo-observations at each end of the range.
+        least: smallest variance of one observation, if that of the tilted distribution is smaller.
 
     >>> yes = np.array([[1.0] * 26 + [0.0] * 4])
     >>> [round(float(end[0]), 3) for end in score_ends(yes, np.zeros(1), np.ones(1))]  # Wilson's
@@ -75,24 +76,24 @@ def _end(
     scale: FloatArray | float,
     least: FloatArray | float,
 ) -> FloatArray:
-    """Find one end of the interval of each row: tilt to one side, by halving, until the test rejects the mean."""
-    inner, outside = (np.full(len(points), end) for end in (-STEEPEST, STEEPEST))
+    """Return one end of the interval of each row: the mean at which the test begins to reject, by bisection of eta."""
+    inner, outside = (np.full(len(points), end) for end in (-MAX_TILT, MAX_TILT))
     mean = middle
     for _ in range(HALVINGS):
         steep = (inner + outside) / 2
         lifted = side * (steep / span)[:, None] * points
-        law = base * np.exp(lifted - lifted.max(axis=1, keepdims=True))
-        law /= law.sum(axis=1, keepdims=True)
-        mean = (law * points).sum(axis=1)
-        spread = np.sqrt(np.maximum((law * (points - mean[:, None]) ** 2).sum(axis=1), least))
-        inside = side * (mean - middle) <= scale * spread
+        probability = base * np.exp(lifted - lifted.max(axis=1, keepdims=True))
+        probability /= probability.sum(axis=1, keepdims=True)
+        mean = (probability * points).sum(axis=1)
+        deviation = np.sqrt(np.maximum((probability * (points - mean[:, None]) ** 2).sum(axis=1), least))
+        inside = side * (mean - middle) <= scale * deviation
         inner = np.where(inside, steep, inner)
         outside = np.where(inside, outside, steep)
     return mean
 
 
-NEAR = 1e-6  # to which intervals are computed
-FLAT = 1e-9  # a variance of the guesses below this is none
+INTERVAL_TOLERANCE = 1e-6  # numerical error of the intervals
+MIN_GUESS_VARIANCE = 1e-9  # variance of the guesses that counts as zero
 
 
 @dataclass(frozen=True)
@@ -100,23 +101,23 @@ class KnownSample:
     """The tasks with known labels, and the probability with which each was drawn."""
 
     rows: IntArray  # the known tasks
-    probability: FloatArray  # of each to be in the sample; 1 for those that were chosen
+    probability: FloatArray  # inclusion probability of each; 1 for those that were chosen, not drawn
     n_tasks: int
 
     @staticmethod
     def random(rows: IntArray, n_tasks: int) -> "KnownSample":
-        """Take the known tasks for a simple random sample."""
+        """Return the known tasks as a simple random sample."""
         return KnownSample(rows, np.full(len(rows), len(rows) / max(n_tasks, 1)), n_tasks)
 
     @cached_property
     def is_drawn(self) -> BoolArray:
-        """Which of them were drawn at random; all, if every task is known."""
+        """Which known tasks were drawn at random; all, if every task is known."""
         is_random: BoolArray = self.probability < 1
         return np.ones(len(self.rows), dtype=bool) if len(self.rows) == self.n_tasks else is_random
 
     @cached_property
     def is_chosen(self) -> BoolArray:
-        """Of all tasks, those that were certain to be drawn, so that they represent no other tasks."""
+        """Which of all tasks were chosen with inclusion probability 1: they represent no other tasks."""
         chosen = np.zeros(self.n_tasks, dtype=bool)
         chosen[self.rows[~self.is_drawn]] = True
         return chosen
@@ -127,22 +128,22 @@ class KnownSample:
         return int(self.is_drawn.sum())
 
     def within(self, tasks: BoolArray) -> "KnownSample":
-        """Return the sample of some tasks, numbered anew: those of a random sample that are among them are one, too."""
-        kept = tasks[self.rows]
+        """Return the sample restricted to some tasks, which are numbered from 0: it is a random sample of them."""
+        is_within = tasks[self.rows]
         number = np.cumsum(tasks) - 1
-        return KnownSample(number[self.rows[kept]], self.probability[kept], int(tasks.sum()))
+        return KnownSample(number[self.rows[is_within]], self.probability[is_within], int(tasks.sum()))
 
 
 @dataclass(frozen=True)
 class Powered:
-    """Estimates of means, one per row, and the same from the known labels alone."""
+    """Estimates of means, one per row, and the intervals from the known labels alone."""
 
     value: FloatArray
     low: FloatArray
     high: FloatArray
     known_low: FloatArray
     known_high: FloatArray
-    power: FloatArray  # how much of the guess was used, on average; 0 where the known labels alone are more precise
+    power: FloatArray  # mean factor of the guess; 0 where the known labels alone are more precise
 
 
 def ppi_mean(
@@ -154,19 +155,19 @@ def ppi_mean(
     highest: float | FloatArray = 1.0,
     z: float,
     is_count: bool = False,
-    unseen: float = UNSEEN,
+    unseen: float = PSEUDO_OBSERVATIONS,
 ) -> Powered:
     """Estimate the mean over all tasks of each row.
 
     Args:
-        y: rows × known tasks: what each is.
-        guess: rows × all tasks: what each is thought to be, by what has not seen y.
+        y: true values, rows × known tasks.
+        guess: guessed values, rows × all tasks, computed without y.
         sample: the known tasks.
-        lowest: that a value can be.
-        highest: the same.
-        z: the quantile of the normal law.
-        is_count: the values are yes and no, so that a share of the tasks is a whole number of them.
-        unseen: observations at either end of the range; see `score_ends`.
+        lowest: smallest possible value.
+        highest: largest possible value.
+        z: the quantile of the normal distribution.
+        is_count: whether the values are 0 and 1, so that the sum over the tasks is a whole number.
+        unseen: pseudo-observations at each end of the range; see `score_ends`.
 
     >>> rng = np.random.default_rng(0)
     >>> true = (rng.random(1000) < 0.3).astype(float)
@@ -193,7 +194,7 @@ def ppi_mean(
 
 @dataclass(frozen=True)
 class Guesses:
-    """Mean and range of the guesses for all tasks from which the known ones were drawn; one entry per row."""
+    """Mean and range of the guesses over all tasks from which the known ones were drawn; one entry per row."""
 
     mean: FloatArray
     least: FloatArray
@@ -206,7 +207,7 @@ class Guesses:
         return Guesses(guess.mean(axis=1), guess.min(axis=1), guess.max(axis=1), guess.shape[1])
 
     def repeated(self, times: int) -> "Guesses":
-        """Repeat each row."""
+        """Return the guesses with each row repeated."""
         rows = (np.repeat(column, times) for column in (self.mean, self.least, self.most))
         mean, least, most = rows
         return Guesses(mean, least, most, self.n_tasks)
@@ -221,18 +222,20 @@ def powered_rows(
     highest: FloatArray,
     weights: FloatArray | None = None,
     z: float,
-    unseen: float = UNSEEN,
+    unseen: float = PSEUDO_OBSERVATIONS,
 ) -> Powered:
-    """Estimate the mean of each row over the tasks that chance picked from; rows need not share their known tasks.
+    """Estimate the mean of each row over the tasks from which the known ones were drawn.
+
+    Rows may have different known tasks.
 
     Args:
-        y: rows × known tasks.
-        f: the same, guessed.
-        guesses: for all tasks that could have been picked.
-        lowest: that a value of each row can be.
-        highest: the same.
-        weights: one over the probability of each known task; even by default.
-        z: the quantile of the normal law.
+        y: true values, rows × known tasks.
+        f: guessed values, rows × known tasks.
+        guesses: for all tasks that could have been drawn.
+        lowest: smallest possible value of each row.
+        highest: largest possible value of each row.
+        weights: one over the inclusion probability of each known task; equal by default.
+        z: the quantile of the normal distribution.
         unseen: see `score_ends`.
 
     >>> y, f = np.array([[0.0, 1.0] * 10]), np.array([[0.1, 0.9] * 10])
@@ -249,30 +252,33 @@ def powered_rows(
     bottom = np.minimum(lowest - used * (guesses.most - guesses.mean), values.min(axis=1))
     top = np.maximum(highest - used * (guesses.least - guesses.mean), values.max(axis=1))
     value = values @ weights / n
-    # A law that is tilted one way makes light of errors the other way, which were seen all the same.
-    seen = (values - value[:, None]) ** 2 @ weights / n
-    low, high = score_ends(values, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen, least=seen)
+    # A distribution tilted to one side has too little variance if the errors are on the other side: the variance is at
+    # least that of the observations.
+    observed_variance = (values - value[:, None]) ** 2 @ weights / n
+    low, high = score_ends(
+        values, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen, least=observed_variance
+    )
     alone_low, alone_high = score_ends(y, lowest, highest, weights=weights, shrink=shrink, z=z, unseen=unseen)
-    # Where guesses are worth nothing, choosing their power costs more than it brings.
-    alone = high - low >= alone_high - alone_low - NEAR
+    # If the guesses have no information, estimating their power makes the interval wider: use the known labels alone.
+    alone = high - low >= alone_high - alone_low - INTERVAL_TOLERANCE
     low, high = (
         np.clip(np.where(alone, by_known, by_both), lowest, highest)
         for by_known, by_both in ((alone_low, low), (alone_high, high))
     )
-    # The estimate stays the one of both: choosing between two by their width would bias it.
+    # The value is always that with the guesses: choosing between two values by their width would bias it.
     value = np.clip(value, low, high)
     return Powered(value, low, high, alone_low, alone_high, np.where(alone, 0.0, used))
 
 
 def over_all(powered: Powered, certain: FloatArray | float, n_rest: int, n_tasks: int, *, is_count: bool) -> Powered:
-    """Put what was certain to be known and the estimated rest together.
+    """Return the means over all tasks, from the tasks with inclusion probability 1 and the estimates for the others.
 
     Args:
-        powered: means over the rest.
-        certain: the sum over the tasks that were certain to be known.
-        n_rest: how many others there are.
-        n_tasks: how many in all.
-        is_count: a share of the tasks is a whole number of them, so that an interval ends at one.
+        powered: means over the other tasks.
+        certain: the sum over the tasks with inclusion probability 1.
+        n_rest: the number of other tasks.
+        n_tasks: the number of all tasks.
+        is_count: whether the sum over the tasks is a whole number; the ends of the intervals are then rounded to one.
 
     >>> half = np.array([0.51])
     >>> float(over_all(Powered(half, half, half, half, half, half), 0.0, 10, 10, is_count=True).high[0])
@@ -282,27 +288,27 @@ def over_all(powered: Powered, certain: FloatArray | float, n_rest: int, n_tasks
     def mean(part: FloatArray, side: int = 0) -> FloatArray:
         total = certain + n_rest * part
         if is_count and side:
-            off = NEAR * n_rest
+            off = INTERVAL_TOLERANCE * n_rest
             total = np.ceil(total - off) if side > 0 else np.floor(total + off)
-        share: FloatArray = total / n_tasks + 0.0  # which makes -0.0 zero
+        share: FloatArray = total / n_tasks + 0.0  # + 0.0 turns -0.0 into 0.0
         return share
 
     low = mean(powered.low, -1)
     high = mean(powered.high, 1)
     known_low = mean(powered.known_low, -1)
     known_high = mean(powered.known_high, 1)
-    wider = high - low > known_high - known_low  # by one task, which rounding can bring
+    wider = high - low > known_high - known_low  # possible by one task, because of the rounding
     low = np.where(wider, known_low, low)
     high = np.where(wider, known_high, high)
     return Powered(np.clip(mean(powered.value), low, high), low, high, known_low, known_high, powered.power)
 
 
 def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return for each known task the slope of y on f over the other ones, between 0 and 1.
+    """Return for each known task the slope of y on f over the other known tasks, clipped to 0 to 1.
 
     Args:
-        y: rows × known tasks.
-        f: the same, guessed.
+        y: true values, rows × known tasks.
+        f: guessed values, rows × known tasks.
         weights: of the tasks.
 
     >>> powers(np.array([[0.0, 1.0, 0.0, 1.0]]), np.array([[0.2, 0.7, 0.2, 0.7]]), np.ones(4)).round(3).tolist()
@@ -317,7 +323,7 @@ def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:
     total = sum_of_others(np.ones_like(y))
     mean_y = sum_of_others(y) / total
     mean_f = sum_of_others(f) / total
-    together = sum_of_others(y * f) / total - mean_y * mean_f
-    alone = sum_of_others(f**2) / total - mean_f**2
-    slope = np.divide(together, alone, out=np.zeros_like(together), where=alone > FLAT)
+    covariance = sum_of_others(y * f) / total - mean_y * mean_f
+    variance = sum_of_others(f**2) / total - mean_f**2
+    slope = np.divide(covariance, variance, out=np.zeros_like(covariance), where=variance > MIN_GUESS_VARIANCE)
     return np.clip(slope, 0.0, 1.0)

@@ -1,6 +1,6 @@
-"""Known labels -> a sample whose probabilities are known; or what shows that they are none.
+"""Whether the known labels are a random sample, with which probabilities; and plans of a sample to label.
 
-How many labels must be known for an interval of a given width, and which tasks to label for it.
+A plan states how many labels must be known for an interval of a given width, and which tasks to label for it.
 """
 
 from collections.abc import Mapping
@@ -26,8 +26,8 @@ from quorate.errors import (
 )
 from quorate.estimation.estimands import Estimand
 from quorate.estimation.gold_sample_check import Imbalance, find_imbalance
-from quorate.estimation.means import FEWEST, ByKnown, MeanEstimator
-from quorate.estimation.prediction_powered import UNSEEN, KnownSample, powers, score_ends
+from quorate.estimation.means import MIN_KNOWN_LABELS, ByKnown, MeanEstimator
+from quorate.estimation.prediction_powered import PSEUDO_OBSERVATIONS, KnownSample, powers, score_ends
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.dataframes import is_series
 from quorate.io.read_table import Source, read_table
@@ -42,30 +42,29 @@ SamplingName: TypeAlias = Literal["random", "advised", "unknown"]
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the known labels were drawn, and what shows that they are no random sample."""
+    """How the known labels were drawn, and what shows that they are not a random sample."""
 
-    sample: KnownSample | None  # None where it is not known how they were chosen, so that they speak for themselves
-    imbalance: Imbalance | None = None  # what no random sample has; only where they might be one
-    is_assumed: bool = False  # whether that is only assumed
+    sample: KnownSample | None  # None: not a known random sample; the labels are used for their own tasks only
+    imbalance: Imbalance | None = None  # a difference that random samples do not have; None also if not tested
+    is_assumed: bool = False  # whether the random sample is only assumed, not stated
 
 
 def sampling_of(
     answers: Answers, known: IntArray, result: Result, sampled: str | None, probability: FloatArray | None
 ) -> Sampling:
-    """Decide what the known labels are a sample of.
+    """Return of which sample the known labels are.
 
-    A stated choice is not tested. Otherwise they are a random sample, unless a test shows that they
-    cannot be one.
+    A stated sampling is used as stated. Otherwise they count as a random sample, unless a test rejects this.
 
     Args:
         answers: who answered what.
         known: the known class of each task, -1 where unknown.
-        result: of an aggregation that has not seen them.
-        sampled: ``random``, ``advised`` or ``unknown``; None if that is not stated.
-        probability: of each task to be known, NaN where that was not written.
+        result: of an aggregation without the known labels.
+        sampled: ``random``, ``advised`` or ``unknown``; None if not stated.
+        probability: inclusion probability of each task, NaN where it is not given; None without such a column.
 
     Raises:
-        OptionError: they are too few, or the stated sampling lacks a column.
+        OptionError: there are too few known labels, or the stated sampling needs a column that is missing.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 5, 3).answers
@@ -86,13 +85,13 @@ def sampling_of(
     sample = KnownSample.random(rows, answers.n_tasks)
     if has_design and probability is not None:
         sample = KnownSample(rows, probability[rows], answers.n_tasks)
-    if sample.n_drawn < FEWEST and len(rows) < answers.n_tasks:
+    if sample.n_drawn < MIN_KNOWN_LABELS and len(rows) < answers.n_tasks:
         at_random = " drawn at random" if sample.n_drawn < len(rows) else ""
         verb = "is" if sample.n_drawn == 1 else "are"
         raise OptionError(
-            f"{count(sample.n_drawn, 'known label')}{at_random} {verb} too few for an interval; at least {FEWEST} are "
-            "needed, and 30 are better. Label more (plan=, --plan), or use sampled='unknown' (--sampled unknown) "
-            "to estimate without them"
+            f"{count(sample.n_drawn, 'known label')}{at_random} {verb} too few for an interval; at least "
+            f"{MIN_KNOWN_LABELS} are needed, and 30 are better. Label more (plan=, --plan), or use sampled='unknown' "
+            "(--sampled unknown) to estimate without them"
         )
     if has_design:
         return Sampling(sample)
@@ -103,15 +102,15 @@ def sampling_of(
 
 
 def probabilities(source: Source, answers: Answers, task: str = "task") -> FloatArray | None:
-    """Read with what probability each known task was to be known; None where no such column is there.
+    """Return the inclusion probability of each task, NaN where unknown; None if there is no such column.
 
     Args:
         source: the known labels.
-        answers: that they go with.
+        answers: to the same tasks.
         task: the column of task ids.
 
     Raises:
-        ColumnTypeError: it holds what is no probability.
+        ColumnTypeError: the column contains a value that is not a probability.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
@@ -130,7 +129,7 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
         raise ColumnTypeError(
             f"the column {PROBABILITY!r} of the known labels holds a value that is not a number; correct it"
         ) from None
-    if isinstance(values, pa.ChunkedArray):  # what older versions give
+    if isinstance(values, pa.ChunkedArray):  # older versions of pyarrow return chunks
         values = values.chunk(0) if values.num_chunks else pa.array([], pa.float64())
     numbers = to_numpy(values.fill_null(float("nan")))
     wrong = np.flatnonzero(~((numbers > 0) & (numbers <= 1)))
@@ -147,28 +146,28 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
     return probability_of_task
 
 
-LOOKED_AT = 2000  # tasks whose labels are drawn from the posterior, where none is known
+MAX_PLAN_TASKS = 2000  # tasks whose labels are drawn from the posterior for a plan, if there are no known labels
 
 
 @dataclass(frozen=True)
 class LabelPlan:
-    """Tasks to draw and label, so that every interval is at most so wide on either side."""
+    """A random sample of tasks to label, so that no interval is wider than ± the half-width."""
 
     answers: Answers
     half_width: float
-    n_needed: int  # known labels, those there are included
+    n_needed: int  # known labels that are needed, including the existing ones
     n_known: int
-    n_alone: int  # that it would take without the answers' help
-    task: IntArray  # to label, drawn at random among those not known
+    n_alone: int  # known labels that would be needed without the answers
+    task: IntArray  # codes of the tasks to label, drawn at random from those without a known label
 
     @cached_property
     def tasks(self) -> Table:
-        """One row a task to label: task, inclusion_probability."""
+        """One row per task to label: task, inclusion_probability."""
         share = np.full(len(self.task), min(self.n_needed / max(self.answers.n_tasks, 1), 1.0))
         return Table(table_of({"task": take(self.answers.task_names, self.task), "inclusion_probability": share}))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the object for JSON output."""
         return {
             "half_width": self.half_width,
             "n_needed": self.n_needed,
@@ -179,7 +178,7 @@ class LabelPlan:
         }
 
     def lines(self) -> list[str]:
-        """Describe how many, and which."""
+        """Return sentences on how many labels are needed, and on the first tasks to label."""
         head = (
             f"For intervals of ± {self.half_width:g} you need about {count(self.n_needed, 'known label')} "
             f"({self.n_alone:,} if the answers are not used). You have {self.n_known:,}."
@@ -196,17 +195,17 @@ class LabelPlan:
 def plan_labels(
     answers: Answers, estimator: MeanEstimator, quantity: Estimand, half_width: float, *, seed: int
 ) -> LabelPlan:
-    """Compute how many labels of a random sample are needed, by what is known now, and draw those that are missing.
+    """Estimate how many labels of a random sample are needed, and draw the tasks that are missing.
 
     Args:
         answers: who answered what.
-        estimator: what is known of the tasks.
-        quantity: whose rows must all be so exact.
+        estimator: with the posterior, and the known labels if there are any.
+        quantity: all its rows must have intervals of at most this width.
         half_width: of the intervals.
         seed: seed of the draw.
 
     Raises:
-        OptionError: the width makes no sense.
+        OptionError: the width is not between 0 and 1.
 
     >>> import quorate
     >>> from quorate.estimation.means import model_estimator
@@ -220,9 +219,9 @@ def plan_labels(
         raise OptionError(f"plan= (--plan) must lie between 0 and 1, got {half_width:g}")
     n_tasks = answers.n_tasks
     rng = np.random.default_rng(seed)
-    # Shuffled from the order of a hash, so that the draw does not depend on the order of the rows.
+    # The tasks are sorted by a hash before they are shuffled, so that the draw does not depend on the order of rows.
     shuffled = rng.permutation(order_by_hash(hash_ids(answers.task_names)))
-    y, f, middle = _seen(estimator, quantity, shuffled[:LOOKED_AT], rng)
+    y, f, middle = _seen(estimator, quantity, shuffled[:MAX_PLAN_TASKS], rng)
     lowest = np.broadcast_to(np.asarray(quantity.lowest, np.float64), len(y))
     highest = np.broadcast_to(np.asarray(quantity.highest, np.float64), len(y))
     n_alone = _needed(y, (lowest, highest), half_width, n_tasks, estimator.z)
@@ -242,7 +241,10 @@ def plan_labels(
 def _seen(
     estimator: MeanEstimator, quantity: Estimand, tasks: IntArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what known labels are, what they were guessed to be, and the mean guess; by the model, labels as drawn."""
+    """Return the values of labelled tasks, their guesses, and the mean guess of all tasks; rows × tasks.
+
+    Without known labels, the labels are drawn from the posterior.
+    """
     guess = quantity.expected(estimator.posterior)
     middle = guess.mean(axis=1, keepdims=True)
     if isinstance(estimator, ByKnown):
@@ -253,14 +255,14 @@ def _seen(
 
 
 def _needed(values: FloatArray, ends: tuple[FloatArray, FloatArray], half_width: float, n_tasks: int, z: float) -> int:
-    """Return the fewest observations like these whose interval is no wider, by halving."""
+    """Return the smallest number of observations with this distribution that reaches the half-width, by bisection."""
     n = values.shape[1]
-    few = min(FEWEST, n_tasks)
+    few = min(MIN_KNOWN_LABELS, n_tasks)
     enough = n_tasks
     while few < enough:
         tried = (few + enough) // 2
         as_many = n / tried
         shrink = as_many * (n_tasks - tried) / max(n_tasks - 1, 1)
-        low, high = score_ends(values, *ends, shrink=shrink, z=z, unseen=UNSEEN * as_many)
+        low, high = score_ends(values, *ends, shrink=shrink, z=z, unseen=PSEUDO_OBSERVATIONS * as_many)
         few, enough = (few, tried) if (high - low).max() <= 2 * half_width else (tried + 1, enough)
     return enough

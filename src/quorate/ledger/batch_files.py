@@ -1,11 +1,11 @@
-"""A batch of a ledger <-> one Arrow stream, named by its number and the SHA-256 of its bytes.
+"""Write and read a batch of a ledger as one Arrow stream, named by its number and the SHA-256 of its bytes.
 
 The stream has one record batch: ``task``, ``worker`` and ``label`` (dictionary-encoded; a null label was dropped
-because of a conflict), ``rows`` and ``clashed``; its metadata hold the rows without a field and the conflict policy.
-Any program that reads Arrow streams can read it.
+because of a conflict), ``rows`` and ``clashed``; its metadata has the number of rows with a missing field and the
+conflict policy. Any program that reads Arrow streams can read it.
 
-Ledgers of version 0.2 are one file: a line of text, ``quorate ledger 1 BYTES SHA-256``, such a stream, and its SHA-256
-once more. `read_single_file` reads them.
+Ledgers of version 0.2 are one file: a line of text, ``quorate ledger 1 BYTES SHA-256``, such a stream, and optionally
+the SHA-256 of the stream. `read_single_file` reads them.
 """
 
 import hashlib
@@ -65,7 +65,7 @@ def from_stream(content: memoryview) -> Batch:
     """Read a batch from an Arrow stream.
 
     Raises:
-        Exception: the stream is not that of a batch; pyarrow raises many classes for damaged streams.
+        Exception: the stream is not a batch; pyarrow raises many classes for damaged streams.
 
     >>> from quorate.ledger.entries import no_entries
     >>> from_stream(memoryview(to_stream(Batch(no_entries(), "error")))).entries.n_answers
@@ -82,7 +82,7 @@ def read_batch(path: Path) -> Batch:
 
     Raises:
         FileNotFoundError: there is no such file.
-        LedgerFileError: the bytes are not those that were written, or do not hold a batch.
+        LedgerFileError: the bytes are not those that were written, or are not a batch.
 
     >>> import tempfile
     >>> from quorate.ledger.entries import no_entries
@@ -117,7 +117,7 @@ def read_single_file(content: bytes, path: str | Path) -> Entries:
         path: for messages.
 
     Raises:
-        LedgerFileError: it is no ledger, is cut short or damaged, or was written by a newer version.
+        LedgerFileError: it is not a ledger, is incomplete or damaged, or was written by a newer version.
 
     >>> read_single_file(b"task,worker,label", "a.csv")
     Traceback (most recent call last):
@@ -138,7 +138,7 @@ def read_single_file(content: bytes, path: str | Path) -> Entries:
 
 
 def _checked_payload(content: bytes, path: str | Path) -> memoryview:
-    """Return what follows the first line of a single-file ledger, if it is what was written."""
+    """Return the bytes after the first line of a single-file ledger; raise LedgerFileError if they are damaged."""
     start = min(len(content), len(MAGIC))
     if not content or content[:start] != MAGIC[:start]:
         what = f"it begins with {content[:20].decode('utf-8', 'replace')!r}" if content else "it is empty"
@@ -147,7 +147,7 @@ def _checked_payload(content: bytes, path: str | Path) -> memoryview:
         )
     head, newline, _ = content[:MAX_HEADER_BYTES].partition(b"\n")
     fields = head[len(MAGIC) :].split()
-    version = fields[0] if fields and (newline or len(fields) > 1) else b""  # the number itself may be cut short
+    version = fields[0] if fields and (newline or len(fields) > 1) else b""  # the number itself may be incomplete
     if version.isdigit() and int(version) > SINGLE_FILE_VERSION:
         raise LedgerFileError(
             f"{path} was written by a newer version of quorate (format {int(version)}; this one reads "
@@ -167,7 +167,7 @@ def _checked_payload(content: bytes, path: str | Path) -> memoryview:
 
 
 def _read_stream(content: memoryview) -> tuple[Batch, int]:
-    """Return the batch at the start of some bytes, and where it ends."""
+    """Return the batch at the start of ``content``, and the position after it."""
     source = pa.BufferReader(pa.py_buffer(content))
     reader = pa.ipc.open_stream(source)
     (records,) = reader
@@ -191,7 +191,7 @@ def _read_stream(content: memoryview) -> tuple[Batch, int]:
 
 
 def _check_columns(records: pa.RecordBatch) -> None:
-    """Refuse a table that is not one of a ledger."""
+    """Raise ValueError if the columns are not those of a batch."""
     coded = [records.column(name) for name in FIELDS[:3]]
     kinds = [column.type for column in coded]
     _refuse_unless(records.schema.names == list(FIELDS), "other columns")
@@ -207,7 +207,7 @@ def _check_columns(records: pa.RecordBatch) -> None:
 
 
 def _check_entries(entries: Entries) -> None:
-    """Refuse entries that no answers can have made."""
+    """Raise ValueError if the entries cannot come from answers."""
     key = entries.task << 32 | entries.worker
     _refuse_unless(bool(np.all(key[1:] > key[:-1])), "a task and worker twice")
     _refuse_unless(bool(np.all(entries.rows >= 1 + entries.clashed)), "answers without a row")

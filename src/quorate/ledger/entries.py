@@ -1,6 +1,6 @@
-"""Entries of a ledger: for each task and worker the label that stands, and the rows that gave it.
+"""Entries of a ledger: for each task and worker the label that counts, and the number of rows that gave it.
 
-A batch of rows becomes entries (`read_entries`); the entries of several batches become those of all (`combine`).
+`read_entries` returns the entries of a batch of rows; `combine` returns the entries of several batches together.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,10 +28,10 @@ class Entries:
 
     task: IntArray  # [entries], int64
     worker: IntArray  # [entries], int64
-    label: IntArray  # [entries], int64; DROPPED where no label stands
+    label: IntArray  # [entries], int64; DROPPED if conflicting labels were dropped
     rows: IntArray  # [entries], number of rows read for this task and worker
-    clashed: BoolArray  # [entries], whether those rows gave more than one label
-    names: tuple[pa.Array, pa.Array, pa.Array]  # of tasks, workers and labels, by their codes
+    clashed: BoolArray  # [entries], whether these rows gave more than one label
+    names: tuple[pa.Array, pa.Array, pa.Array]  # ids of tasks, workers and labels, by their codes
     n_skipped: int  # rows left out because a field was missing
 
     @property
@@ -41,7 +41,7 @@ class Entries:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows read, those without a field included."""
+        """Number of rows read, including those with a missing field."""
         return int(self.rows.sum()) + self.n_skipped
 
     @property
@@ -51,7 +51,7 @@ class Entries:
 
     @property
     def n_conflicting(self) -> int:
-        """Number of rows left out because others of the same task and worker have another label."""
+        """Number of rows left out because other rows of the same task and worker have another label."""
         return int((self.rows - (self.label != DROPPED))[self.clashed].sum())
 
 
@@ -60,7 +60,7 @@ class Added:
     """Row counts of one batch and their effect on the ledger."""
 
     n_rows: int
-    n_answers: int  # by how many the answers grew; negative where more were dropped than added
+    n_answers: int  # increase of the number of answers; negative if more were dropped than added
     n_repeats: int  # further rows that repeat an answer exactly
     n_conflicting: int  # further rows left out by the conflict policy, or replaced by a later one
     n_skipped: int  # rows without a task, a worker or a label
@@ -133,10 +133,10 @@ class Batch:
 
 
 def combine(batches: Sequence[Batch]) -> Entries:
-    """Entries of all batches, added one after another, with ids in canonical order.
+    """Return the entries of all batches, added one after another, with ids in canonical order.
 
-    The result depends on what was added and, for the policies first and last, on the order of conflicting batches;
-    not on how rows were divided into batches.
+    The result does not depend on how rows were divided into batches; for the policies first and last, it depends on the
+    order of conflicting batches.
 
     Raises:
         ColumnTypeError: the ids of two batches are of different types.
@@ -195,8 +195,8 @@ def combine(batches: Sequence[Batch]) -> Entries:
                 )
             total[group] += rows[position]
             mixed[group] |= clashed[position] | differs
-            kept = np.where(chosen == POLICIES.index("drop"), DROPPED, standing[group])
-            standing[group] = np.where((chosen == POLICIES.index("last")) | ~differs, new, kept)
+            standing_or_dropped = np.where(chosen == POLICIES.index("drop"), DROPPED, standing[group])
+            standing[group] = np.where((chosen == POLICIES.index("last")) | ~differs, new, standing_or_dropped)
         label = standing
         rows = total
         clashed = mixed
@@ -205,7 +205,7 @@ def combine(batches: Sequence[Batch]) -> Entries:
 
 
 def _unify(names: Sequence[pa.Array], what: str) -> tuple[list[IntArray], pa.Array]:
-    """Codes of each batch's ids among those of all batches, and the ids in canonical order."""
+    """Return for each batch the codes of its ids among the ids of all batches, and these ids in canonical order."""
     arrays = [one_type(ids, what) for ids in names if len(ids)]
     if not arrays:
         return [np.zeros(0, np.int64) for _ in names], from_strings([])
@@ -221,7 +221,7 @@ def _unify(names: Sequence[pa.Array], what: str) -> tuple[list[IntArray], pa.Arr
 
 
 def contradiction(n: int, worker: Any, task: Any, old: str, new: str) -> ConflictingAnswersError:
-    """Return the error for n answers of a batch that contradict the ledger; the other arguments are of the first.
+    """Return the error for n answers of a batch that contradict the ledger; the other arguments describe the first.
 
     >>> str(contradiction(1, "ann", 7, "'cat'", "'dog'")).partition(".")[0]
     "1 answer of this batch contradicts the ledger; worker 'ann' gave task 7 'cat' before and now 'dog'"
@@ -242,8 +242,8 @@ def first_contradiction(
 
     Args:
         entries: the batch.
-        clashes: rows of the batch, each with the code of the label that the ledger has; one or more.
-        label_of: the label of such a code.
+        clashes: indices of entries, each with the code of the label in the ledger; one or more.
+        label_of: returns the label of such a code.
     """
     row, old = clashes[0]
     return contradiction(
@@ -260,7 +260,7 @@ def _label_text(names: pa.Array, label: int) -> str:
 
 
 def label_text(label: Any) -> str:
-    """Render a label for a message; None stands for labels that were dropped.
+    """Return a label as text for a message; None means labels that were dropped.
 
     >>> label_text("cat"), label_text(None)
     ("'cat'", 'several labels, which were dropped,')
@@ -269,7 +269,7 @@ def label_text(label: Any) -> str:
 
 
 def recode(label: IntArray, code: IntArray) -> IntArray:
-    """Give labels other codes; DROPPED stays.
+    """Return labels with other codes; DROPPED is unchanged.
 
     >>> recode(np.array([0, DROPPED, 1]), np.array([7, 8])).tolist()
     [7, -1, 8]
@@ -279,7 +279,7 @@ def recode(label: IntArray, code: IntArray) -> IntArray:
 
 
 def one_type(names: pa.Array, what: str) -> pa.Array:
-    """Cast ids to the one type that a ledger has for text, and for integers, so that an id cannot become two.
+    """Return ids as the type that a ledger uses for text or for integers, so that equal ids remain equal.
 
     Raises:
         ColumnTypeError: the ids cannot be cast, or have no order.
@@ -301,23 +301,23 @@ def one_type(names: pa.Array, what: str) -> pa.Array:
     return names
 
 
-def check_type(new: pa.DataType, kept: pa.DataType, what: str) -> None:
-    """Refuse ids of another type than those of the ledger.
+def check_type(new: pa.DataType, known: pa.DataType, what: str) -> None:
+    """Raise an error if ids are of another type than those of the ledger.
 
     Raises:
         ColumnTypeError: the types differ.
 
     >>> check_type(pa.string(), pa.string(), "tasks")
     """
-    if new != kept:
+    if new != known:
         raise ColumnTypeError(
-            f"the {what} of this batch are of type {new}, those of the ledger {kept}: the same id would "
+            f"the {what} of this batch are of type {new}, those of the ledger {known}: the same id would "
             "count as two. Write both in the same way (ids from CSV files are text)"
         )
 
 
 def keys_of(names: pa.Array) -> list[Any]:
-    """Return ids as Python values that can be looked up; dates and times by their number, which is exact.
+    """Return ids as Python values for lookup; dates and times are returned as integers, which is exact.
 
     >>> keys_of(pa.array(["b", "a"]))
     ['b', 'a']
@@ -329,7 +329,7 @@ def keys_of(names: pa.Array) -> list[Any]:
 
 
 def ids_of(keys: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Turn keys back into ids of a type.
+    """Return the ids of a type for the keys of `keys_of`.
 
     >>> ids_of(["b", "a"], pa.string()).to_pylist()
     ['b', 'a']

@@ -1,6 +1,6 @@
 """Entries of a ledger in memory, by task and worker, to which small batches are added one answer at a time.
 
-Ids have codes in the order of arrival, so that adding an answer costs what its own task costs.
+Ids have codes in the order of arrival, so that the time to add an answer depends only on the answers to its task.
 """
 
 from itertools import chain
@@ -47,10 +47,10 @@ class Names:
         return len(self.codes)
 
     def find(self, names: pa.Array) -> IntArray:
-        """Return the code of each id, -1 for an unknown one.
+        """Return the code of each id, -1 for unknown ids.
 
         Raises:
-            ColumnTypeError: they are of another type than the ids of this object.
+            ColumnTypeError: the ids are of another type than those of this object.
         """
         keys = keys_of(self._checked(names))
         return np.fromiter((self.codes.get(key, -1) for key in keys), np.int64, len(keys))
@@ -75,7 +75,7 @@ class Names:
 
 
 class EntryTable:
-    """Labels by task and worker, with the rows behind them. `add` changes this object.
+    """Labels by task and worker, with the number of rows that gave them. `add` changes this object.
 
     >>> from quorate.io.options import ReadOptions
     >>> from quorate.ledger.entries import no_entries, read_entries
@@ -87,18 +87,18 @@ class EntryTable:
 
     def __init__(self, entries: Entries) -> None:
         self.tasks, self.workers, self.labels = (Names(what) for what in COLUMNS)
-        self.labels_of_task: list[dict[int, int]] = []  # [tasks], worker -> label, DROPPED where rows conflict
-        self.rows: dict[tuple[int, int], int] = {}  # (task, worker) -> rows, where there are several
+        self.labels_of_task: list[dict[int, int]] = []  # [tasks], worker -> label, or DROPPED
+        self.rows: dict[tuple[int, int], int] = {}  # (task, worker) -> number of rows; missing if 1
         self.clashed: set[tuple[int, int]] = set()  # (task, worker) whose rows gave more than one label
         self.n_answers = 0
         self.n_repeats = 0
         self.n_conflicting = 0
         self.n_skipped = 0
-        self.pairs: PairTally | None = None  # pair counts that are kept up to date, where somebody asked for them
+        self.pairs: PairTally | None = None  # pair counts, updated by `add`; None until `count_pairs`
         self.add(entries, "error")
 
     def count_pairs(self, pairs: "PairStats") -> None:
-        """Keep pair counts up to date from now on; the workers' codes in `pairs` are those of the sorted ids."""
+        """Update these pair counts in all later changes; the workers' codes in `pairs` are those of the sorted ids."""
         from quorate.ledger.pair_counts import PairTally
 
         rank, _ = self.rank(self.workers)
@@ -109,7 +109,7 @@ class EntryTable:
         return in_order_of_ids(np.arange(len(names)), names.array())
 
     def add(self, entries: Entries, on_conflict: str) -> None:
-        """Add entries; where they are refused, that is before anything has changed.
+        """Add entries; if they raise an error, nothing has changed.
 
         Raises:
             ColumnTypeError: ids are of another type than those of the table.
@@ -127,7 +127,7 @@ class EntryTable:
             *(array.tolist() for array in (*arrays, entries.rows, entries.clashed)), strict=True
         ):
             by_worker = self.labels_of_task[task]
-            if rows == 1 and worker not in by_worker:  # nearly always
+            if rows == 1 and worker not in by_worker:  # almost all entries
                 self._set_label(by_worker, worker, None, label)
             else:
                 self._join(task, worker, label, rows, clashed, on_conflict)
@@ -157,11 +157,12 @@ class EntryTable:
         )
 
     def _refuse_contradictions(self, entries: Entries, known: list[IntArray]) -> None:
-        """Refuse entries with another label than the table has for the task and worker."""
+        """Raise an error if entries have another label than the table for the same task and worker."""
         tasks, workers, labels = known
         task = tasks[entries.task]
         worker = workers[entries.worker]
-        label = recode(entries.label, np.where(labels < 0, len(self.labels), labels))  # a new label differs from all
+        # A label that the table does not have gets a code that differs from all others.
+        label = recode(entries.label, np.where(labels < 0, len(self.labels), labels))
         both_known = np.flatnonzero((task >= 0) & (worker >= 0))
         clashes = []
         for k, t, w, new in zip(
@@ -174,7 +175,7 @@ class EntryTable:
             raise first_contradiction(entries, clashes, lambda code: self.labels.array()[code].as_py())
 
     def _join(self, task: int, worker: int, label: int, rows: int, clashed: bool, on_conflict: str) -> None:
-        """Join an entry with the one that the table has for its task and worker, if any."""
+        """Combine an entry with the entry of the table for its task and worker, if there is one."""
         key = (task, worker)
         by_worker = self.labels_of_task[task]
         old = by_worker.get(worker)
@@ -199,7 +200,7 @@ class EntryTable:
             self.n_repeats += rows
 
     def _set_label(self, by_worker: dict[int, int], worker: int, old: int | None, label: int) -> None:
-        """Set a label, and count the pairs that it changes; costs the answers of its task."""
+        """Set a label, and update the pair counts; the time grows with the number of answers to the task."""
         if old is not None and old != DROPPED:
             self._count(by_worker, worker, old, -1)
         by_worker[worker] = label

@@ -1,8 +1,8 @@
 """The SQLite index of a ledger: its batches, its ids, and one row for each task and worker.
 
-It answers, without the history, what adding a batch must know: whether a task and worker have a label already, which
-one, and how many answers there are. Everything in it follows from the batches, so it can be built again from them.
-A commit of the index is the moment at which batches belong to the ledger.
+It has what adding a batch needs: whether a task and worker have a label already, which one, and how many answers there
+are, so that earlier batches are not read. It can be rebuilt from the batches. Batches belong to the ledger from the
+commit of the index.
 """
 
 import sqlite3
@@ -19,8 +19,8 @@ from quorate.ledger.entries import COLUMNS, DROPPED, Added, Entries, check_type,
 
 INDEX_NAME = "index.sqlite"
 FORMAT_VERSION = 2  # of the folder; 1 is the single file of version 0.2
-ROWS_AT_ONCE = 100_000  # rows handed to SQLite at a time, so that lists of Python numbers stay small
-CACHE_KIB = 65_536  # pages kept in memory while a large batch is added
+ROWS_AT_ONCE = 100_000  # rows passed to SQLite at a time, so that lists of Python numbers are small
+CACHE_KIB = 65_536  # size of SQLite's page cache while a batch is added
 SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE batches (number INTEGER PRIMARY KEY, file TEXT NOT NULL);
@@ -35,7 +35,7 @@ COUNTS = ("n_rows", "n_answers", "n_repeats", "n_conflicting", "n_skipped")
 
 
 class Index:
-    """An open index. `add` changes the database; `transaction` makes the changes permanent, or none of them.
+    """An open index. `add` changes the database; `transaction` commits all changes or none.
 
     >>> import tempfile
     >>> from quorate.io.options import ReadOptions
@@ -53,7 +53,7 @@ class Index:
 
     @classmethod
     def create(cls, folder: Path) -> "Index":
-        """Make the index of an empty ledger in a folder that has none.
+        """Create the index of an empty ledger in a folder without an index.
 
         Raises:
             UnwritableFileError: it cannot be written.
@@ -104,12 +104,12 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Close the database; what was not committed is undone."""
+        """Close the database; changes that were not committed are undone."""
         self._database.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Keep other writers out, and commit at the end; nothing is changed where the block fails.
+        """Lock out other writers, and commit at the end; if the block fails, nothing is changed.
 
         Raises:
             LedgerFileError: another program has not finished writing.
@@ -143,7 +143,7 @@ class Index:
         self._database.execute("INSERT INTO batches VALUES (?, ?)", (number, file))
 
     def forget_batches(self) -> None:
-        """Empty the list of batches, before one that holds the entries of all of them is recorded."""
+        """Empty the list of batches; the caller then records one batch with the entries of all of them."""
         self._database.execute("DELETE FROM batches")
 
     def clear(self) -> None:
@@ -154,7 +154,7 @@ class Index:
         self._database.executemany("INSERT INTO facts VALUES (?, 0)", [(name,) for name in COUNTS])
 
     def snapshot(self) -> tuple[list[str], Added]:
-        """Return the batches and the row counts of all of them together, as of one commit."""
+        """Return the file names of the batches and their total row counts, from the same commit."""
         with self._errors():
             self._database.execute("BEGIN")
             files = self.batches()
@@ -168,7 +168,7 @@ class Index:
             return self._fact("n_answers"), self._n_ids("tasks"), self._n_ids("workers")
 
     def add(self, entries: Entries, on_conflict: str) -> Added:
-        """Add entries, whose ids are of the ledger's types; the cost does not depend on the answers before.
+        """Add entries, whose ids have been cast by `one_type`; the time does not depend on earlier answers.
 
         Raises:
             ColumnTypeError: ids are of another type than those of the ledger.
@@ -207,7 +207,7 @@ class Index:
     def _add_again(
         self, chosen: Any, entries: Entries, codes: tuple[Any, Any, Any], on_conflict: str, counts: Any
     ) -> None:
-        """Add entries whose task and worker have codes already; `counts` grows by what changes."""
+        """Add entries whose task and worker both have codes already, and update `counts`."""
         changed = []
         clashes = []
         columns = (*(column[chosen] for column in codes), entries.rows[chosen], entries.clashed[chosen])
@@ -261,15 +261,15 @@ class Index:
         return np.array(codes, np.int64)
 
     def _check_kind(self, table: str, names: pa.Array) -> None:
-        """Refuse ids of another type; the first ids of a ledger decide it."""
+        """Raise an error for ids of another type than the ledger's; the first ids of a ledger determine its type."""
         if not len(names):
             return
-        kept = self._kind(table)
-        if kept is None:
+        known_type = self._kind(table)
+        if known_type is None:
             schema = pa.schema([(table, names.type)]).serialize().to_pybytes()
             self._database.execute("INSERT INTO facts VALUES (?, ?)", (f"type of {table}", schema))
         else:
-            check_type(names.type, kept, table)
+            check_type(names.type, known_type, table)
 
     def _kind(self, table: str) -> pa.DataType | None:
         schema = self._fact(f"type of {table}")
@@ -292,7 +292,7 @@ class Index:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Raise the library's errors in place of SQLite's."""
+        """Replace SQLite's errors by the library's errors."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -318,14 +318,14 @@ class Index:
 
 
 def _count(counts: Any, label: int, rows: int, clashed: bool, sign: int) -> None:
-    """Count one entry in (sign = 1) or out (-1): answers, repeats, conflicting rows."""
+    """Add (sign = 1) or subtract (-1) one entry in the counts of answers, repeats and conflicting rows."""
     has_label = label != DROPPED
     counts[1] += sign * has_label
     counts[3 if clashed else 2] += sign * (rows - has_label)
 
 
 def stored_keys(names: pa.Array) -> Sequence[Any]:
-    """Return ids as values that SQLite can hold, different ones for different ids of the same type.
+    """Return ids as values that SQLite can store, different for different ids of the same type.
 
     >>> stored_keys(pa.array([2**64 - 1, 5], pa.uint64()))
     [-1, 5]

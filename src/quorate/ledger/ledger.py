@@ -1,10 +1,10 @@
-"""`Ledger`: answers added in any batches and any order; counts, skills and labels are those of one batch, exactly.
+"""`Ledger`: answers added in batches; counts, skills and labels are exactly those of one batch with all answers.
 
-A ledger in memory keeps its entries as arrays. The first small batch that is added to them builds dictionaries by task
-and worker, so that each further answer costs what its own task costs. What is handed out is in canonical order
-(`quorate.arrays.canonical_order`), so that it depends on what was added and not on how.
+A ledger in memory stores its entries as arrays. The first small batch that is added builds dictionaries by task and
+worker, so that the time to add an answer depends only on the number of answers to its task. Results are in canonical
+order (`quorate.arrays.canonical_order`), so that they do not depend on how the answers were divided into batches.
 
-`quorate.ledger.storage` keeps a ledger on disk; there a batch is added without reading the others.
+`quorate.ledger.storage` stores a ledger on disk; there a batch is added without reading the others.
 """
 
 from collections.abc import Callable
@@ -34,12 +34,12 @@ from quorate.ledger.entries import (
 from quorate.ledger.entry_table import EntryTable
 from quorate.ledger.storage import load_entries, save_entries
 
-if TYPE_CHECKING:  # methods, graphs and skills take longer to import than a small batch takes to add
+if TYPE_CHECKING:  # importing methods, graphs and skills takes longer than adding a small batch
     from quorate.graph.pairs import PairStats
     from quorate.result import Result
 
 T = TypeVar("T")
-# Options that change what labels mean belong to the reading of all answers, not to the adding of a batch.
+# Options that change the meaning of labels: they apply when all answers are read, not when a batch is added.
 MEANING = ("abstain", "classes", "judges", "map", "merge_spellings")
 BATCH_OPTIONS = TableKeywords.__optional_keys__ - {*MEANING, "group", "multi"}
 REMEDIES = {
@@ -47,7 +47,7 @@ REMEDIES = {
     "group": "use Ledger.aggregate(group={worker: group})",
     "multi": "put the batches together and give them to quorate.read",
 }
-# A batch with more than one answer for so many of the ledger is combined with it by sorting both: quicker then.
+# If the ledger has fewer than this number of answers per entry of a batch, both are combined by sorting: it is faster.
 MAX_RATIO = 8
 
 
@@ -65,8 +65,8 @@ class Ledger:
 
     def __init__(self) -> None:
         self._kept: Entries | None = no_entries()  # None after a change of the table
-        self._table: EntryTable | None = None  # made when a small batch is added
-        self._handed_out: dict[str, Any] = {}  # what was asked for since the last change
+        self._table: EntryTable | None = None  # created when a small batch is added
+        self._handed_out: dict[str, Any] = {}  # results computed since the last change, by name
 
     def __len__(self) -> int:
         """Number of answers."""
@@ -84,16 +84,16 @@ class Ledger:
 
     @check_arguments
     def add(self, source: Source, **reading: Unpack[TableKeywords]) -> Added:
-        """Add a batch of answers: all of it, or nothing if it is refused.
+        """Add a batch of answers: all of it, or nothing if there is an error.
 
-        Takes what `quorate.read` takes of a plain table and keeps its promises across batches: an exact repeat counts
-        once, and a worker who gives a task another label than before is refused, unless ``on_conflict`` chooses whose
-        label stands. Labels are kept as they are given; what they mean (``abstain``, ``map``, ``classes``,
-        ``merge_spellings``) is an option of `aggregate`.
+        The source and the options are those of `quorate.read` for a plain table, and its rules apply across batches: an
+        exact repeat counts once, and a different label of the same worker for the same task is an error, unless
+        ``on_conflict`` chooses which label is used. Labels are stored as they are given; their meaning (``abstain``,
+        ``map``, ``classes``, ``merge_spellings``) is an option of `aggregate`.
 
         Raises:
-            OptionError: an option would change what the labels mean, or make several questions of a task.
-            InputError: the batch cannot be used; each cause has its own class, and the ledger is as it was.
+            OptionError: an option would change the meaning of labels, or divide a task into several questions.
+            InputError: the batch cannot be used; each cause has its own class, and the ledger is unchanged.
         """
         options = read_options(reading)
         options.refuse_but(BATCH_OPTIONS, "for a batch of a ledger", REMEDIES)
@@ -107,9 +107,9 @@ class Ledger:
         """Add all answers of another ledger, as if its rows had been added here; the other ledger does not change.
 
         Args:
-            other: a ledger, over the same tasks, others, or some of both.
-            on_conflict: where both have a label for a task and worker, and not the same: ``error``, keep ours
-                (``first``) or theirs (``last``), or ``drop`` both.
+            other: a ledger with any tasks, also the same ones.
+            on_conflict: if both have different labels for a task and worker: ``error``, keep the label of this ledger
+                (``first``) or of the other (``last``), or ``drop`` both.
 
         Raises:
             ConflictingAnswersError: the two contradict each other.
@@ -120,7 +120,7 @@ class Ledger:
         self._absorb(other._entries, on_conflict)
 
     def __add__(self, other: "Ledger") -> "Ledger":
-        """Return a new ledger with all that both hold; a contradiction between them is an error."""
+        """Return a new ledger with the answers of both; a contradiction between them is an error."""
         if not isinstance(other, Ledger):
             return NotImplemented
         both = Ledger()
@@ -133,26 +133,26 @@ class Ledger:
         """All answers as one batch; tasks, workers and classes in the order of their names.
 
         Raises:
-            NoRowsError: there are none yet.
+            NoRowsError: the ledger is empty.
         """
         return self._once("answers", self._form_answers)
 
     @property
     def pairs(self) -> "PairStats":
-        """How often every two workers shared a task and agreed; the codes are those of ``answers.worker_names``.
+        """Shared and agreed tasks of every pair of workers; the codes are those of ``answers.worker_names``.
 
-        Counted when first asked for; from then on each answer of a small batch changes the counts of its task only.
+        They are counted at the first use; later, a small batch changes only the counts of its tasks.
         """
         return self._once("pairs", self._form_pairs)
 
     @check_arguments
     def aggregate(self, method: str = "quorate", **options: Any) -> "Result":
-        """Turn all answers into labels and skills; `quorate.aggregate` of `answers`.
+        """Return labels and skills from all answers: `quorate.aggregate` of `answers`.
 
         Args:
             method: a name from `quorate.methods.registry.METHODS`.
-            options: what the labels mean, as `quorate.read` takes it (``abstain``, ``map``, ``classes``,
-                ``merge_spellings``); all others for the method.
+            options: the meaning of labels, as in `quorate.read` (``abstain``, ``map``, ``classes``,
+                ``merge_spellings``); all other options are those of the method.
 
         >>> ledger = Ledger()
         >>> added = ledger.add({"task": [1, 1], "worker": ["ann", "bob"], "label": ["cat", "unsure"]})
@@ -167,9 +167,9 @@ class Ledger:
         answers = self.answers
         judges = reading.pop("judges", None)
         if reading:
-            kept = read_rows(answers.to_table(), meaning)
+            read_again = read_rows(answers.to_table(), meaning)
             counts = {name: getattr(answers, name) for name in ("n_rows", "n_repeats", "n_conflicting", "n_skipped")}
-            answers = replace(kept, **counts)
+            answers = replace(read_again, **counts)
         return aggregate(replace(answers, judges=judges), method, **method_options)
 
     def skills(self) -> Table:
@@ -192,24 +192,24 @@ class Ledger:
         `quorate.ledger.append` adds to a ledger on disk without loading it.
 
         Raises:
-            UnwritableFileError: the folder around it is not there, or may not be written to.
+            UnwritableFileError: the parent folder does not exist, or writing is not permitted.
         """
         save_entries(self._entries, path)
 
     @classmethod
     def load(cls, path: str | Path) -> "Ledger":
-        """Read what `save` wrote, or a single-file ledger of version 0.2.
+        """Read a ledger that `save` wrote, or a single-file ledger of version 0.2.
 
         Raises:
-            UnreadableFileError: there is no such ledger, or it may not be read.
-            LedgerFileError: it is no ledger, is cut short or damaged, or was written by a newer version.
+            UnreadableFileError: there is no such ledger, or reading it is not permitted.
+            LedgerFileError: it is not a ledger, is incomplete or damaged, or was written by a newer version.
         """
         ledger = cls()
         ledger._kept = combine([Batch(load_entries(path), "error")])
         return ledger
 
     def _absorb(self, entries: Entries, on_conflict: str) -> None:
-        """Take entries in; where they are refused, that is before anything has changed."""
+        """Add entries; if they raise an error, nothing has changed."""
         if len(entries.task) * MAX_RATIO > len(self):
             self._kept = combine([Batch(self._entries, "error"), Batch(entries, on_conflict)])
             self._table = None
@@ -224,14 +224,14 @@ class Ledger:
 
     @property
     def _entries(self) -> Entries:
-        """All entries, in the order of the ids: the same for the same rows, however they came."""
+        """All entries, in the order of the ids: it does not depend on how the rows were divided into batches."""
         if self._kept is None:
             assert self._table is not None
             self._kept = self._table.entries()
         return self._kept
 
     def _once(self, name: str, form: Callable[[], T]) -> T:
-        """Form something once for each state of the ledger."""
+        """Return ``form()``, computed once for each state of the ledger and stored by name."""
         if name not in self._handed_out:
             self._handed_out[name] = form()
         value: T = self._handed_out[name]

@@ -15,11 +15,11 @@ from quorate.skills.moments import Moments, from_pairs
 from quorate.skills.pendant import trees_of_pairs
 from quorate.skills.weak_identification import PairGraph, weak_identification
 
-BITS = 32  # of a number: the key of a pair is two codes in one integer, and its count `shared` and `agreed`
+BITS = 32  # bits per number: two codes, or the counts `shared` and `agreed`, are packed into one integer
 
 
 class PairTally:
-    """Pair counts of a changing set of answers; `count` costs one step for each peer on the task.
+    """Pair counts of a changing set of answers; the time of `count` is proportional to the answers to the task.
 
     >>> tally = PairTally(PairStats.none(), np.zeros(0, np.int64))
     >>> tally.count({0: 7, 1: 7, 2: 8}, worker=1, label=7, by=1)  # agrees with 0, not with 2
@@ -37,7 +37,7 @@ class PairTally:
         self.counts = dict(zip(keys.tolist(), counts.tolist(), strict=True))
 
     def count(self, label_of_worker: Mapping[int, int], worker: int, label: int, by: int) -> None:
-        """Count a worker's answer in (``by`` = 1) or out (-1), given the labels of the task by worker."""
+        """Add (``by`` = 1) or subtract (-1) the pairs of a worker's answer, given the task's labels by worker."""
         counts = self.counts
         disagreement = by << BITS
         agreement = disagreement + by
@@ -48,11 +48,11 @@ class PairTally:
             total = counts.get(key, 0) + (agreement if peer_label == label else disagreement)
             if total:
                 counts[key] = total
-            else:  # unobserved is absent
+            else:  # pairs without a shared task are not stored
                 del counts[key]
 
     def stats(self, rank: IntArray) -> PairStats:
-        """Return the counts, with ``rank[code]`` for each worker's code, sorted by i, then j."""
+        """Return the counts, with ``rank[code]`` instead of each worker's code, sorted by i, then j."""
         n = len(self.counts)
         rank = rank.astype(np.int64)
         one, two = (rank[codes] for codes in _unpack(np.fromiter(self.counts, np.int64, n)))
@@ -63,7 +63,7 @@ class PairTally:
 
 
 def _pack(high: IntArray, low: IntArray) -> IntArray:
-    """Put two numbers into one, so that a dictionary holds one entry for both."""
+    """Pack two numbers into one, so that a dictionary has one entry for both."""
     both: IntArray = high.astype(np.int64) << BITS | low
     return both
 
@@ -73,7 +73,7 @@ def _unpack(both: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def pair_skills(pairs: PairStats, names: pa.Array, per_worker: IntArray, n_classes: int) -> Table:
-    """Skills by rank-one completion of the correlations of pairs [Ma20]; the cost is that of the number of pairs.
+    """Return skills by rank-one completion of the correlations of pairs [Ma20], in time proportional to the pairs.
 
     Args:
         pairs: shared and agreed tasks of each pair of workers.
@@ -112,7 +112,7 @@ def pair_skills(pairs: PairStats, names: pa.Array, per_worker: IntArray, n_class
 
 
 def _with_weak(estimate: Estimate, pairs: PairStats, n_classes: int) -> IntArray:
-    """Mark the weakly identified workers, with the shared tasks of different pairs taken as independent."""
+    """Return the status with weakly identified workers, if the shared tasks of different pairs are independent."""
     n = len(estimate.skills)
     if n_classes < 2:
         return estimate.status
@@ -121,9 +121,9 @@ def _with_weak(estimate: Estimate, pairs: PairStats, n_classes: int) -> IntArray
     signed = weights * correlations(pairs, n_classes)
     information = pairs.by_worker(n, weights * x[pairs.j] ** 2, weights * x[pairs.i] ** 2)
     lowest = -1 / (n_classes - 1)
-    nobody = np.zeros(n, dtype=bool)
-    pendant = trees_of_pairs(pairs, n, n_classes, ~nobody)
-    is_pendant = nobody if pendant is None else pendant.is_pendant
+    no_worker = np.zeros(n, dtype=bool)
+    pendant = trees_of_pairs(pairs, n, n_classes, ~no_worker)
+    is_pendant = no_worker if pendant is None else pendant.is_pendant
     is_used = ~(is_pendant[pairs.i] | is_pendant[pairs.j])
     agreed = pairs.by_worker(n, is_used * signed * x[pairs.j], is_used * signed * x[pairs.i])
     used = pairs.by_worker(n, is_used * weights * x[pairs.j] ** 2, is_used * weights * x[pairs.i] ** 2)
@@ -133,7 +133,7 @@ def _with_weak(estimate: Estimate, pairs: PairStats, n_classes: int) -> IntArray
         agreed / np.sqrt(-lowest * np.where(used > 0, used, np.nan)),
         np.sqrt(-lowest / np.where(information > 0, information, np.nan)),
         lowest=lowest,
-        is_anchor=nobody,
+        is_anchor=no_worker,
         pendant=pendant,
     )
     return np.where((estimate.status == IDENTIFIED) & weak.is_weak, WEAKLY_IDENTIFIED, estimate.status)

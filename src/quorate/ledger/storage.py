@@ -8,26 +8,26 @@
         index.sqlite             list of the batches, ids, and a row for each task and worker
 
 **Adding** (`append`) looks up the tasks and workers of the batch in the index, writes the stream of the batch, and
-commits the index. Its cost depends on the batch; the batches before are not read.
+commits the index. Its time depends on the batch only; earlier batches are not read.
 
 **Reading** (`load_entries`) takes the list of batches from the index, checks each file against the checksum in its
 name, and combines them in order. The number of answers must be that of the index.
 
-**Promises.** The commit of the index is the moment at which a batch belongs to the ledger. A command that is killed
-before it, or finds the disk full, leaves the ledger as it was: SQLite undoes an interrupted commit from its journal,
-and a stream that the index does not list is not read. Before a command writes or replaces streams, it lists their names
-in a file of changes, which it removes at the end; the next command that writes removes the streams in this file that
-the index does not list. Other streams that the index does not list are never removed: the index is then older than the
-batches, or that of another ledger, and every command refuses. So it does if a stream is missing. A stream is on the
-disk (fsync) before the index lists it. Writers wait for one another: on a lock of the folder around the ledger
-where the system has such locks, and on the lock of the index everywhere. Readers see the batches of one commit.
+**Promises.** A batch belongs to the ledger from the commit of the index. If a command is killed before the commit, or
+the disk is full, the ledger does not change: SQLite undoes an interrupted commit from its journal, and a stream that
+the index does not list is not read. Before a command writes or replaces streams, it lists their names in a file of
+changes, which it removes at the end; the next command that writes removes the streams in this file that the index does
+not list. Other streams that the index does not list are never removed: the index is then older than the batches, or
+belongs to another ledger, and every command raises an error, as it does if a stream is missing. A stream is on the disk
+(fsync) before the index lists it. Writers wait for one another: on a lock of the parent folder of the ledger, if the
+system has such locks, and always on the lock of the index. Readers see the batches of one commit.
 
 **Compacting** (`compact`) writes one stream with the entries of all batches, and replaces the list of batches by it. It
-also makes a lost index again from the streams; a stream that a killed command left behind counts then.
+also rebuilds a missing index from the streams; this includes streams that killed commands left behind.
 
-**Ledgers of version 0.2** are one file. They are read as they are, and become a folder when something is added: the
-folder is built under another name, the file is renamed to NAME.single-file, the folder takes the name, and the file is
-removed. Whoever finds NAME.single-file and no NAME reads the former.
+**Ledgers of version 0.2** are one file. They are read unchanged, and become a folder when something is added: the
+folder is built under another name, the file is renamed to NAME.single-file, the folder is renamed to NAME, and the file
+is removed. If there is NAME.single-file and no NAME, commands read NAME.single-file.
 """
 
 import os
@@ -48,9 +48,9 @@ from quorate.ledger.batch_files import BATCH_NAME, batch_name, read_batch, read_
 from quorate.ledger.entries import COLUMNS, Added, Batch, Entries, combine, one_type, read_entries
 from quorate.ledger.index import INDEX_NAME, Index
 
-PATIENCE = 60.0  # seconds to wait for another command: as long as adding some ten million answers takes
+PATIENCE = 60.0  # seconds to wait for another command: enough to add about ten million answers
 READ_ATTEMPTS = 3  # a compaction may remove the listed files before they are read
-PART_SUFFIX = ".part"  # of a file in a ledger that is not complete
+PART_SUFFIX = ".part"  # of files in a ledger that are not complete
 CHANGES_NAME = f".changes{PART_SUFFIX}"  # the file of changes: names of streams that a command adds or replaces
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class Appended:
     """Effect of `append`."""
 
     batches: tuple[Added, ...]  # one for each source
-    n_answers: int  # of the ledger afterwards
+    n_answers: int  # of the ledger after the command
     n_tasks: int
     n_workers: int
 
@@ -69,7 +69,7 @@ class Appended:
 class Compacted:
     """Effect of `compact`."""
 
-    n_batches: int  # before
+    n_batches: int  # before the command
     n_answers: int
     n_tasks: int
     n_workers: int
@@ -77,18 +77,18 @@ class Compacted:
 
 @contextmanager
 def alone_with(path: str | Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Keep other commands from writing a ledger.
+    """Prevent other commands from writing a ledger while the context is open.
 
-    The lock is on the folder around the ledger, since a new ledger takes its name only when it is complete; it ends
-    with the process, however that ends.
+    The lock is on the parent folder of the ledger, because a new ledger has its name only when it is complete. The
+    system releases the lock when the process ends.
 
     Args:
         path: of the ledger, which need not exist yet.
         patience: seconds to wait for another command.
 
     Raises:
-        LedgerFileError: another command has not finished by then.
-        UnwritableFileError: there is no folder for it.
+        LedgerFileError: another command has not finished in this time.
+        UnwritableFileError: the parent folder does not exist.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, alone_with(f"{folder}/answers.ledger"):
@@ -124,17 +124,17 @@ def append(
     reading: ReadOptions,
     on_source: Callable[[int], None] = lambda _: None,
 ) -> Appended:
-    """Add batches to a ledger on disk, all of them or none; a ledger that does not exist is made.
+    """Add batches to a ledger on disk, all of them or none; a ledger that does not exist is created.
 
     Args:
         path: of the ledger.
-        sources: what `quorate.read` takes; each becomes a batch.
+        sources: anything that `quorate.read` takes; each becomes a batch.
         reading: columns, conflict policy, missing fields.
         on_source: called with the number of each source before it is read.
 
     Raises:
-        InputError: a batch cannot be used, or contradicts the ledger; the ledger is as it was.
-        LedgerFileError: the path holds something else, the index is damaged, or another command is writing.
+        InputError: a batch cannot be used, or contradicts the ledger; the ledger is unchanged.
+        LedgerFileError: the path is not a ledger, the index is damaged, or another command is writing.
         UnwritableFileError: the ledger cannot be written.
 
     >>> import tempfile
@@ -160,8 +160,8 @@ def load_entries(path: str | Path) -> Entries:
     """Read the entries of a ledger: a folder, or a single file of version 0.2.
 
     Raises:
-        UnreadableFileError: there is none, or it may not be read.
-        LedgerFileError: it is no ledger, is damaged, or was written by a newer version.
+        UnreadableFileError: there is no ledger, or reading it is not permitted.
+        LedgerFileError: it is not a ledger, is damaged, or was written by a newer version.
 
     >>> load_entries("nowhere.ledger")
     Traceback (most recent call last):
@@ -176,11 +176,11 @@ def load_entries(path: str | Path) -> Entries:
 
 
 def save_entries(entries: Entries, path: str | Path) -> None:
-    """Write a ledger of one batch; one that is there is replaced, at one moment.
+    """Write a ledger of one batch; an existing ledger is replaced atomically.
 
     Raises:
-        UnwritableFileError: the folder around it is not there, or it may not be written to.
-        LedgerFileError: something else has that name, or another command is writing the ledger.
+        UnwritableFileError: the parent folder does not exist, or writing is not permitted.
+        LedgerFileError: the path is not a ledger, or another command is writing the ledger.
 
     >>> import tempfile
     >>> entries = read_entries({"task": [1], "worker": ["a"], "label": ["x"]}, ReadOptions())
@@ -206,10 +206,10 @@ def save_entries(entries: Entries, path: str | Path) -> None:
 
 
 def compact(path: str | Path) -> Compacted:
-    """Put the batches of a ledger into one, and make its index again where it is missing.
+    """Combine the batches of a ledger into one, and rebuild its index if it is missing.
 
     Raises:
-        UnreadableFileError: There is no ledger.
+        UnreadableFileError: there is no ledger.
         LedgerFileError: it is damaged, or another command is writing it.
         UnwritableFileError: it cannot be written.
 
@@ -234,7 +234,7 @@ def compact(path: str | Path) -> Compacted:
             number = index.next_number()
             if index.batches():
                 _note_changes(folder, index.batches())
-                index.forget_batches()  # the ids and answers stay
+                index.forget_batches()  # the ids and answers remain in the index
                 _write_batch(folder, index, Batch(entries, "error"), number)
             else:
                 _add_batch(folder, index, Batch(entries, "error"), number)
@@ -244,7 +244,7 @@ def compact(path: str | Path) -> Compacted:
 
 
 def _rebuild(folder: Path, path: str | Path) -> None:
-    """Make the index of a ledger again from all its batches."""
+    """Rebuild the index of a ledger from all its batches."""
     files = sorted(file for file in os.listdir(folder) if BATCH_NAME.fullmatch(file))
     if not files:
         raise LedgerFileError(f"{path} is not a ledger: it has neither an index nor batches")
@@ -264,7 +264,7 @@ def _rebuild(folder: Path, path: str | Path) -> None:
 
 @contextmanager
 def _part_folder(folder: Path, fill: Callable[[Path], object]) -> Iterator[Path]:
-    """Fill a hidden folder inside a ledger, which is removed at the end."""
+    """Fill a hidden folder inside a ledger and yield its path; it is removed at the end."""
     part = folder / f".index{PART_SUFFIX}"
     _remove(part)
     try:
@@ -276,7 +276,11 @@ def _part_folder(folder: Path, fill: Callable[[Path], object]) -> Iterator[Path]
 
 
 def _update(path: str | Path, fill: Callable[[Path, Index], T]) -> T:
-    """Change a ledger by one transaction, or make it; the caller holds its lock."""
+    """Change a ledger by one transaction, or create it; the caller has its lock.
+
+    Returns:
+        What ``fill`` returns.
+    """
     place = _local(path)
     previous = _single_file(place)
     if not place.exists() and previous.exists():  # a conversion was interrupted between two renamings
@@ -298,19 +302,19 @@ def _update(path: str | Path, fill: Callable[[Path, Index], T]) -> T:
                 _sweep(place, index, path)
                 result = fill(place, index)
         finally:
-            # Within a transaction, because the file of changes may be that of another writer by now.
+            # Within a transaction, because another writer may have written a file of changes in the meantime.
             with suppress(LedgerFileError), index.transaction():
                 _sweep(place, index, path)
     return result
 
 
 def _make(path: str | Path, place: Path, fill: Callable[[Path, Index], T]) -> T:
-    """Make a ledger, or convert a single file, by filling a folder that then takes the name."""
+    """Create a ledger, or convert a single file, by filling a folder that is then renamed to the path."""
     results: list[T] = []
     single = None
     if place.exists():
         single = load_entries(path)
-        allow_replacing(path)  # it is a ledger, and is updated in place
+        allow_replacing(path)  # the ledger that was read is updated
         check_target(path)
 
     def fill_folder(folder: Path) -> None:
@@ -364,7 +368,7 @@ def _write_batch(folder: Path, index: Index, batch: Batch, number: int) -> None:
 
 
 def _note_changes(folder: Path, names: Sequence[str]) -> None:
-    """Add streams to the file of changes, before they are written or leave the index, and wait for the disk."""
+    """Add names to the file of changes and wait for the disk; called before streams are written or removed."""
     with (folder / CHANGES_NAME).open("a", encoding="utf-8") as file:
         file.writelines(f"{name}\n" for name in names)
         file.flush()
@@ -380,7 +384,7 @@ def _noted_changes(folder: Path) -> set[str]:
 
 
 def _sweep(folder: Path, index: Index, path: str | Path) -> None:
-    """Remove what interrupted commands left: streams of the file of changes that are not listed, and incomplete files.
+    """Remove files of interrupted commands: incomplete ones, and unlisted streams that are in the file of changes.
 
     Raises:
         LedgerFileError: the index and the streams do not belong together.
@@ -395,7 +399,7 @@ def _sweep(folder: Path, index: Index, path: str | Path) -> None:
     if unknown := [name for name in unlisted if name not in noted]:
         raise _unlisted(path, unknown[0])
     parts = [name for name in names if name.endswith(PART_SUFFIX) and name != CHANGES_NAME]
-    for name in (*unlisted, *parts, CHANGES_NAME):  # the file of changes last: this command may be interrupted, too
+    for name in (*unlisted, *parts, CHANGES_NAME):  # the file of changes last: this may be interrupted, too
         _remove(folder / name)
 
 
@@ -412,7 +416,7 @@ def _unlisted(path: str | Path, name: str) -> LedgerFileError:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file, or a folder of files, where it is there."""
+    """Remove a file, or a folder of files, if it exists."""
     if path.is_dir():
         for file in path.iterdir():
             file.unlink()
@@ -429,7 +433,7 @@ def _load(path: str | Path) -> Entries:
     if place.is_dir():
         return _load_folder(place, path)
     record_input(path)
-    if place.is_char_device():  # some give zeros for ever
+    if place.is_char_device():  # reading some devices never ends
         raise UnreadableFileError(f"cannot read the ledger {path}: it is a device. Name a file")
     return read_single_file(place.read_bytes(), path)
 
@@ -441,7 +445,7 @@ def _load_folder(folder: Path, path: str | Path) -> Entries:
         with Index.open(folder, PATIENCE) as index:
             files, counts = index.snapshot()
         unlisted = sorted({name for name in names if BATCH_NAME.fullmatch(name)} - {*files, *_noted_changes(folder)})
-        # A command that ended after the snapshot has removed them, or the next snapshot lists them.
+        # A command that ended after the snapshot may have removed unlisted streams, or the next snapshot lists them.
         if unlisted and (folder / unlisted[0]).exists():
             if attempt == READ_ATTEMPTS - 1:
                 absent = [file for file in files if not (folder / file).exists()]
@@ -472,12 +476,12 @@ def _local(path: str | Path) -> Path:
 
 
 def _single_file(place: Path) -> Path:
-    """Return the name that a single-file ledger has while it is converted."""
+    """Return the name of a single-file ledger while it is converted."""
     return place.with_name(f"{place.name}.single-file")
 
 
 def _sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can do that."""
+    """Wait until the names in a folder are on the disk, if the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,1 +1,1 @@
-"""Answers -> one self-contained HTML page that a manager of annotators reads in a minute."""
+"""Self-contained HTML pages about answers, rankings and ratings, for managers of annotators."""

@@ -1,6 +1,7 @@
-"""One page that needs nothing beside it, from what it shows.
+"""Render a self-contained HTML page from a template.
 
-Rows of tables become HTML here: the page has thousands of cells, and a template takes ten times as long for them.
+Rows of tables are written here, not in the template: the page has thousands of cells, and the template would take ten
+times as long.
 """
 
 import base64
@@ -15,7 +16,7 @@ from quorate.reporting.tables import Badge, Cell, Column, Sheet
 
 
 def rows_html(sheet: Sheet) -> str:
-    """Write the rows of a table; whatever is in its cells stays text.
+    """Return the rows of a table as HTML; the content of cells is escaped.
 
     >>> columns = (Column("worker"), Column("answers", number=True))
     >>> rows_html(Sheet("workers", "", columns, ((Cell("<b>"), Cell("7", 7.0)),), 1))
@@ -26,7 +27,7 @@ def rows_html(sheet: Sheet) -> str:
 
 
 def _tags(n: int) -> list[tuple[str, str]]:
-    """Return how cells begin and end; the first names its row."""
+    """Return the start and end tag of each cell of a row; the first cell is the row header."""
     return [('th scope="row"', "th"), *[("td", "td")] * (n - 1)]
 
 
@@ -58,12 +59,12 @@ def _badge(badge: Badge) -> str:
 
 
 def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: str = "report.html.j2") -> str:
-    """Fill in the template; ids and labels are escaped, drawings are not.
+    """Return the rendered template; texts are escaped, drawings are not.
 
     Args:
-        context: what the template names.
-        drawings: SVG from `quorate.reporting.svg`, which escaped the names in it.
-        template: a file of this folder, or a template itself if it has braces.
+        context: values of the names in the template.
+        drawings: SVG from `quorate.reporting.svg`, in which names are already escaped.
+        template: the name of a file in this folder, or the text of a template if it contains ``{{``.
 
     Raises:
         QuorateError: jinja2 is not installed.
@@ -72,10 +73,10 @@ def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: st
     '&lt;b&gt;: <svg/>'
     """
     jinja2 = templates()
-    from markupsafe import Markup  # which jinja2 needs
+    from markupsafe import Markup  # a dependency of jinja2
 
     def seen(value: Any) -> Any:
-        """Write out what a page would obey instead of showing it; our own markup has none of it."""
+        """Return text with control characters made visible; our own markup is unchanged."""
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     environment = jinja2.Environment(
@@ -83,7 +84,7 @@ def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: st
     )
     script = file_text("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # The page may run this one script and fetch nothing, whatever a name in it tries.
+    # The content security policy allows only this script and no network, so that names in the data cannot run code.
     ours = {"css": Markup(file_text("report.css")), "js": Markup(script), "script_hash": f"sha256-{digest}"}
     shown = {name: Markup(svg) for name, svg in drawings.items()}
     rows = {"rows": lambda sheet: Markup(rows_html(sheet))}
@@ -92,10 +93,10 @@ def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: st
 
 
 def templates() -> Any:
-    """Import what fills in templates.
+    """Return the module jinja2.
 
     Raises:
-        QuorateError: it is not installed.
+        QuorateError: jinja2 is not installed.
 
     >>> templates().__name__
     'jinja2'
@@ -108,7 +109,7 @@ def templates() -> Any:
 
 
 def file_text(name: str) -> str:
-    """Read a file that is packaged with this module.
+    """Return the text of a file that is packaged with this module.
 
     >>> file_text("report.js").splitlines()[0]
     '"use strict";'

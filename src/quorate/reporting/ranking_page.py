@@ -1,4 +1,4 @@
-"""A ranking -> one HTML page: the result in one sentence, items, judges, pairs, what is undetermined, next pairs."""
+"""The HTML page of a ranking: the result in one sentence, items, judges, pairs, undetermined parts, next pairs."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from quorate.io.write_table import write_text
 from quorate.ranking.ranking import Ranking
 from quorate.reporting.html import render
 from quorate.reporting.svg import to_svg
-from quorate.reporting.tables import MOST_ROWS, Badge, Cell, Column, Sheet, number, percent
+from quorate.reporting.tables import MAX_ROWS, Badge, Cell, Column, Sheet, number, percent
 
 N_NEXT = 10  # pairs that the page proposes
 TONES = {
@@ -37,7 +37,7 @@ def write_ranking_page(ranking: Ranking, path: str | Path, title: str | None = N
 
 
 def ranking_page(ranking: Ranking, title: str | None = None) -> str:
-    """Return the page."""
+    """Return the page of a ranking as HTML."""
     name = title or (Path(ranking.source).name if ranking.source else "The comparisons")
     comparisons = ranking.comparisons
     drawings = {"items": to_svg(item_chart(ranking), "strength of each item with its interval")}
@@ -107,7 +107,7 @@ def _sorted(table: Table, column: str) -> Table:
 
 def _sheet(name: str, caption: str, table: Table, cells: Any) -> Sheet:
     columns, make = cells()
-    rows = tuple(make(row) for row in table.to_arrow().slice(0, MOST_ROWS).to_pylist())
+    rows = tuple(make(row) for row in table.to_arrow().slice(0, MAX_ROWS).to_pylist())
     return Sheet(name, caption, columns, rows, len(table))
 
 

@@ -1,4 +1,4 @@
-"""One page of a rating: summary, four charts, the tables."""
+"""The HTML page of a rating: summary, four charts, the tables."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from quorate.rating.rating import Rating
 from quorate.reporting.html import render
 from quorate.reporting.svg import to_svg
 
-MAX_ROWS = 200  # of each table; the files that -o and --workers-out write have all
+MAX_ROWS = 200  # rows of each table on the page; the files of -o and --workers-out have all rows
 TEMPLATE = """<!doctype html>
 <html lang="en">
 <head>
@@ -79,7 +79,7 @@ CAPTIONS = {
 
 
 def rating_page(rating: Rating, title: str = "Ratings and scores") -> str:
-    """Render the page as HTML that needs nothing beside it.
+    """Return the page as self-contained HTML.
 
     Raises:
         QuorateError: jinja2 is not installed.

@@ -1,7 +1,7 @@
 "use strict";
-// Tables that sort and search, and details on hover. Everything is put on the page as text, never as markup.
+// Sorting and searching of tables, and details on hover. Values are added to the page as text, never as markup.
 
-// The tables are there without this script; what only works with it appears with it.
+// The tables are visible without this script; controls that need it are shown by it.
 for (const table of document.querySelectorAll("table[data-sortable]")) {
   table.tHead.rows[0].querySelectorAll("th").forEach((head, column) => {
     const button = document.createElement("button");
@@ -25,7 +25,7 @@ function sort(table, head, column) {
   const numbers = keyed.some((each) => each.value !== null);
   keyed.sort((a, b) => {
     if (!numbers) return (downwards ? -1 : 1) * text.compare(a.text, b.text);
-    // What has no number comes last, whichever way.
+    // Rows without a number come last in both directions.
     if (a.value === null || b.value === null) return (a.value === null) - (b.value === null);
     return (downwards ? -1 : 1) * (a.value - b.value);
   });
@@ -52,7 +52,7 @@ for (const tools of document.querySelectorAll(".tools")) {
   });
 }
 
-// A page from a file may not reach the clipboard; then the text is selected, to be copied by hand.
+// A page opened from a file may not be allowed to use the clipboard; then the text is selected for manual copying.
 for (const button of document.querySelectorAll("button.copy-button")) {
   const source = document.getElementById(button.dataset.copy);
   button.hidden = false;

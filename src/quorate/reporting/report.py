@@ -1,4 +1,4 @@
-"""report(): aggregate, diagnose, compare, draw, and render one HTML page."""
+"""report(): aggregate the answers, diagnose them, compare methods, draw charts, and render one HTML page."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,15 @@ from quorate.advice.next_steps import NextSteps, steps_of
 from quorate.answers import Answers
 from quorate.arrays import Shown
 from quorate.blocks.sampling import MAX_TESTED_ANSWERS
-from quorate.charts.graph import MOST_EDGES, MOST_WORKERS, graph_chart
-from quorate.charts.result import DRAWN, MOST_IN_MAP, SURE, agreement_chart, confidence_chart, skills_chart
+from quorate.charts.graph import MAX_EDGES, MAX_WORKERS, graph_chart
+from quorate.charts.result import (
+    MAX_DRAWN_WORKERS,
+    MAX_MAP_WORKERS,
+    SURE,
+    agreement_chart,
+    confidence_chart,
+    skills_chart,
+)
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result, headline_of, problem_lines
 from quorate.errors import OptionError
 from quorate.evaluation.compare import Comparison, compare
@@ -65,12 +72,12 @@ def captions(result: Result, confident: float, *, has_copying: bool = False) -> 
     n = result.answers.n_workers
     has_intervals = not np.isnan(result.intervals.low).all()
     interval = f" with {result.intervals.level:.0%} interval" if has_intervals else ""
-    sampled = f" Drawn: {DRAWN:,} of {n:,} workers, evenly by rank." if n > DRAWN else ""
-    few = f" Drawn: {MOST_WORKERS:,} of {n:,} workers, the most active of each group." if n > MOST_WORKERS else ""
-    # So many workers need not have so many pairs, but then the sentence is still true.
-    thin = f" At most {MOST_EDGES:,} lines, the strongest." if n * (n - 1) // 2 > MOST_EDGES else ""
+    sampled = f" Drawn: {MAX_DRAWN_WORKERS:,} of {n:,} workers, evenly by rank." if n > MAX_DRAWN_WORKERS else ""
+    few = f" Drawn: {MAX_WORKERS:,} of {n:,} workers, the most active of each group." if n > MAX_WORKERS else ""
+    # n (n - 1) / 2 is an upper bound of the number of pairs; with fewer pairs the sentence is still true.
+    thin = f" At most {MAX_EDGES:,} lines, the strongest." if n * (n - 1) // 2 > MAX_EDGES else ""
     marked = " Thick purple lines: these two agree more than their skills explain." if has_copying else ""
-    part = f" Drawn: {MOST_IN_MAP} of {n:,} workers, the most active." if n > MOST_IN_MAP else ""
+    part = f" Drawn: {MAX_MAP_WORKERS} of {n:,} workers, the most active." if n > MAX_MAP_WORKERS else ""
     return {
         "skills": f"Skill of each worker{interval}, best first. Dashed line: guessing.{sampled}",
         "graph": "Workers are joined if they share tasks; larger dots gave more answers. Groups inside a dashed ring "
@@ -81,26 +88,26 @@ def captions(result: Result, confident: float, *, has_copying: bool = False) -> 
     }
 
 
-FAST = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with by default
+FAST_METHODS = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with by default
 
 
 @dataclass(frozen=True, repr=False)
 class Report(Shown):
-    """Everything that the page shows."""
+    """The content of the page."""
 
     result: Result
     diagnosis: Diagnosis
     comparison: Comparison | None
     sure: float = SURE
     title: str = "The answers"
-    left_out: tuple[str, ...] = ()  # before the answers were read
-    file: str = "FILE"  # as commands name what was read
-    score: Score | None = None  # of the labels, where the truth is known
-    texts: TaskTexts | None = None  # of the tasks, where a column is shown
+    left_out: tuple[str, ...] = ()  # sentences on rows that were left out before the answers were read
+    file: str = "FILE"  # the answers as printed commands name them
+    score: Score | None = None  # of the labels, if true labels are given
+    texts: TaskTexts | None = None  # of the tasks; None unless a column is shown
 
     @cached_property
     def next(self) -> NextSteps:
-        """What to do next, and the effect."""
+        """The next steps, and their effect."""
         return steps_of(self.result, self.diagnosis, self.sure, self.file, self.texts)
 
     @cached_property
@@ -109,7 +116,7 @@ class Report(Shown):
         return arrange(self.diagnosis.findings, self.diagnosis.answers, self.diagnosis.n_tasks_tested)
 
     def summary(self) -> str:
-        """State the headline, the problems and the next steps, and how to write the page."""
+        """Return the headline, the problems, the next steps, and how to write the page, as text."""
         problems = headline_of(self.diagnosis.findings)
         return "\n".join(
             [
@@ -122,7 +129,7 @@ class Report(Shown):
         )
 
     def html(self, files: Mapping[str, str] | None = None) -> str:
-        """Return the page; ``files`` are the addresses of the full tables, ``workers`` and ``labels``."""
+        """Return the page as HTML; ``files`` has the addresses of the full tables ``workers`` and ``labels``."""
         context = {
             "title": self.title,
             "version": __version__,
@@ -152,9 +159,9 @@ class Report(Shown):
 
     @check_arguments
     def write(self, path: str | Path, *, folder: str | Path | None = None, excel_safe: bool = False) -> list[Path]:
-        """Write the page and, into a folder if one is given, workers.csv and labels.csv, which it then links to.
+        """Write the page and, if a folder is given, workers.csv and labels.csv in it; the page then links to them.
 
-        A page of the name ``-`` goes to standard output.
+        The path ``-`` is standard output.
         """
         page = Path(path)
         table_paths = [] if folder is None else [Path(folder) / f"{name}.csv" for name in ("workers", "labels")]
@@ -163,7 +170,7 @@ class Report(Shown):
         )
         if folder is not None:
             make_folder(folder)
-        with together():  # the page and its tables appear all or none
+        with together():  # all files are written, or none
             write_text(html, page)
             for file in table_paths:
                 write_table(getattr(self.result, file.stem), file, excel_safe=excel_safe)
@@ -216,7 +223,7 @@ def report(
     method: str = "quorate",
     gold: Source = None,
     truth: Source = None,
-    methods: Sequence[str] | str = FAST,
+    methods: Sequence[str] | str = FAST_METHODS,
     sure: float = SURE,
     title: str | None = None,
     left_out: Sequence[str] = (),
@@ -235,7 +242,7 @@ def report(
         sure: labels below this confidence need more answers (``--confident`` on the command line).
         title: title of the page; by default the name of the file, or the numbers of answers and workers.
         left_out: sentences on rows that were left out before the answers were read.
-        show: a column of the answers, such as the text, that is shown beside each task.
+        show: a column of the answers, such as the text, that is shown next to each task.
         reading: options of `quorate.read`.
 
     Raises:
@@ -246,7 +253,7 @@ def report(
     >>> page[:15], "<h1>Cats &amp; dogs</h1>" in page
     ('<!DOCTYPE html>', True)
     """
-    templates()  # fail at once if the extra is missing
+    templates()  # raise an error at once if jinja2 is not installed
     if not 0 < sure <= 1:
         raise OptionError(f"sure= (--confident) must be above 0 and at most 1, got {sure:g}")
     loaded = as_reading(source, reading)
@@ -257,7 +264,7 @@ def report(
     diagnosis = diagnose_result(result, gold=known)
     methods = names_listed(methods, ())
     chosen = [method, *(name for name in methods if name != method)]
-    results = {earlier.method: earlier for earlier in (diagnosis.result, result)}  # not run again
+    results = {earlier.method: earlier for earlier in (diagnosis.result, result)}  # these are not computed again
     comparison = None
     if methods:
         # Without true labels the page has no more than how many labels a method would change: the sample of the tests

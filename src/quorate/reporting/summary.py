@@ -1,4 +1,4 @@
-"""The headline, tiles and problems of the report, its title, and the paragraph to copy."""
+"""The headline, tiles and problems of the report, its title, and the paragraph for a manager."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from quorate.result import Result, count, left_out, percent
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure, what it counts, and a note; the tone colours it."""
+    """One figure, what it counts, and a note; the tone determines its colour."""
 
     figure: str
     what: str
@@ -33,12 +33,12 @@ class Tile:
 
 
 def n_to_use(result: Result, confident: float) -> int:
-    """Count the labels of at least this confidence."""
+    """Return the number of labels with at least this confidence."""
     return int((result.vote.confidence >= confident).sum())
 
 
 def headline(result: Result, confident: float) -> str:
-    """Describe in one or two sentences how many labels can be used, and how many are probably wrong.
+    """Return one or two sentences on how many labels can be used, and how many are probably wrong.
 
     >>> import quorate
     >>> headline(quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers), 0.9)
@@ -67,7 +67,7 @@ def headline(result: Result, confident: float) -> str:
 
 
 def states_probabilities(result: Result) -> bool:
-    """Whether the confidence of the method is a probability: it is not, for shares of votes."""
+    """Whether the confidence of the method is a probability, and not a share of votes."""
     return METHODS[result.method].posterior and result.method != "majority"
 
 
@@ -77,7 +77,7 @@ def tiles(result: Result, confident: float, score: Score | None = None) -> tuple
     Args:
         result: what was aggregated.
         confident: the confidence from which a label counts as reliable.
-        score: of the labels, where the truth is known.
+        score: of the labels, if true labels are given.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}, "majority")
@@ -110,7 +110,7 @@ def tiles(result: Result, confident: float, score: Score | None = None) -> tuple
 
 
 def _right_tile(result: Result) -> Tile:
-    """State how many labels are probably right, and what that rests on."""
+    """Return the tile with the share of labels that are probably right, and how it was estimated."""
     wrong = result.expected_wrong()
     if wrong is None:
         return Tile("–", "no confidence is stated", "the answers do not support any", "unknown")
@@ -130,7 +130,7 @@ def _right_tile(result: Result) -> Tile:
 
 
 def _between(result: Result) -> str:
-    """Write the interval of the share of right labels, with what separates it from the next words."""
+    """Return the interval of the share of right labels as text, with a semicolon and a blank at the end; or ""."""
     wrong = result.share_wrong()
     return "" if wrong is None else f"90% interval {_share(1 - wrong.high)} to {_share(1 - wrong.low)}; "
 
@@ -140,7 +140,7 @@ def _scored_tile(score: Score) -> Tile:
 
 
 def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
-    """Return a paragraph that a manager understands: how many answers, what can be used, what to do.
+    """Return a paragraph for a manager: how many answers there are, how many labels can be used, what to do.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers)
@@ -182,7 +182,7 @@ def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
 
 
 def first_things(result: Result, findings: Sequence[Finding]) -> tuple[str, ...]:
-    """Return the notes that no finding states, and what else to know before using the labels.
+    """Return the notes that no finding states, and other remarks to read before using the labels.
 
     >>> import quorate
     >>> first_things(quorate.aggregate(quorate.simulate.crowd(100, 5, 3, seed=0).answers), ())
@@ -200,12 +200,12 @@ def first_things(result: Result, findings: Sequence[Finding]) -> tuple[str, ...]
 
 
 def _sentence(text: str) -> str:
-    """Begin with a capital letter and end with a full stop."""
+    """Return the text with a capital letter at the beginning and a full stop at the end."""
     return as_sentence(text)
 
 
 def omissions(answers: Answers, first_lines: Sequence[str] = ()) -> tuple[str, ...]:
-    """Describe which rows, tasks and workers were not used, and why.
+    """Return sentences on the rows, tasks and workers that were not used, and why.
 
     >>> import quorate
     >>> omissions(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
@@ -228,7 +228,7 @@ def _share(value: float) -> str:
     return ">99%" if 0.995 <= value < 1 else f"{value:.0%}"
 
 
-MOST_SENTENCES = 3  # findings of one kind that the page lists
+MAX_SENTENCES = 3  # findings of one kind that the page lists
 PAIR = "agreeing-pair"
 
 
@@ -254,17 +254,17 @@ class Arranged:
 
     @property
     def copiers(self) -> list[int]:
-        """Everyone in such a pair."""
+        """The codes of all workers in these pairs."""
         return [code for pair in self.copying for code in pair]
 
 
 def arrange(findings: Iterable[Finding], answers: Answers, n_tasks_tested: int | None = None) -> Arranged:
-    """Group findings for the page.
+    """Return the findings grouped for the page.
 
     Args:
         findings: of a diagnosis, in its order.
         answers: that were diagnosed.
-        n_tasks_tested: how many of their tasks were tested one by one; None: all.
+        n_tasks_tested: the number of tasks that were tested one by one; None: all.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": ["ann", "bob", "eve"], "label": list("xxy")})
@@ -288,11 +288,11 @@ def arrange(findings: Iterable[Finding], answers: Answers, n_tasks_tested: int |
     for kind, same in by_kind.items():
         heading = KIND_WORDS[kind].heading
         tone = KIND_WORDS[kind].tone
-        lines = [finding.line for finding in same[:MOST_SENTENCES]]
+        lines = [finding.line for finding in same[:MAX_SENTENCES]]
         if kind == "hard-task":
             lines.insert(0, hard_tasks_line(len(same), answers.n_tasks if n_tasks_tested is None else n_tasks_tested))
-        figures = tuple(finding.figures for finding in same[:MOST_SENTENCES] if finding.figures)
-        groups.append(FindingGroup(kind, heading, tone, tuple(lines), max(len(same) - MOST_SENTENCES, 0), figures))
+        figures = tuple(finding.figures for finding in same[:MAX_SENTENCES] if finding.figures)
+        groups.append(FindingGroup(kind, heading, tone, tuple(lines), max(len(same) - MAX_SENTENCES, 0), figures))
     pairs = (finding.workers for finding in by_kind.get(PAIR, []))
     return Arranged(
         tuple(groups),
@@ -301,7 +301,7 @@ def arrange(findings: Iterable[Finding], answers: Answers, n_tasks_tested: int |
     )
 
 
-# Words of a file's name that do not describe what is in it.
+# Words in the name of a file that do not describe its content.
 MEANINGLESS = frozenset(
     (
         *("all", "annotation", "annotations", "answer", "answers", "at", "crowd", "csv", "data", "dataset", "export"),
@@ -312,7 +312,7 @@ MEANINGLESS = frozenset(
 
 
 def title_of(name: str | None, answers: Answers) -> str:
-    """Make a title of the name of a file or a table; a name without meaning is replaced by what is in it.
+    """Return a title from the name of a file or a table; for a name without meaning, the numbers of workers and tasks.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
@@ -326,6 +326,6 @@ def title_of(name: str | None, answers: Answers) -> str:
     words = stem.replace("_", " ").replace("-", " ").split()
     if not words or all(word.lower() in MEANINGLESS or word.isdecimal() for word in words):
         return f"{count(answers.n_workers, 'worker')} on {count(answers.n_tasks, 'task')}"
-    if not re.fullmatch(r"[^\W_]+(?:[ _-][^\W_]+)*", stem):  # put together by a program: as it is written
+    if not re.fullmatch(r"[^\W_]+(?:[ _-][^\W_]+)*", stem):  # a name made by a program is not changed
         return file
     return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])

@@ -1,9 +1,9 @@
 """Draw the Vega-Lite specifications of `quorate.charts` as SVG for a page.
 
-vl-convert, which draws any specification, takes 0.4 CPU seconds for a page, as long as everything else for 10^4
-answers. This module draws what our charts use: points, lines, rectangles and texts on linear axes and axes of names,
-and legends. Colours are those of the page (`report.css`), light or dark. To a screen reader a drawing is one picture;
-its figures stand in a table nearby. The description of a mark becomes ``data-tip``, which the page shows on hover.
+vl-convert, which draws any specification, takes 0.4 CPU seconds for a page: as long as the rest of the report for 10^4
+answers. This module draws only what our charts use: points, lines, rectangles and texts on linear axes and axes of
+names, and legends. Colours are those of the page (`report.css`), light or dark. For a screen reader a drawing is one
+image; a table near it has the figures. The description of a mark becomes ``data-tip``, which the page shows on hover.
 """
 
 import math
@@ -18,13 +18,13 @@ import numpy as np
 from quorate.charts.notebook import as_text
 from quorate.charts.vega import AGREEMENT, LOOK, PALETTE, Spec
 
-# The page's own colours, by name; report.css sets each twice, for light and dark.
+# Names of the page's colours; report.css defines each twice, for light and dark.
 VARIABLES = {
     **{colour: name for name, colour in PALETTE.items()},
     **{colour: f"agree-{k}" for k, colour in enumerate(AGREEMENT)},
     "white": "card",
 }
-FONT = "Arial, Liberation Sans, Helvetica, sans-serif"  # whose widths of characters are below
+FONT = "Arial, Liberation Sans, Helvetica, sans-serif"  # WIDTHS are those of these fonts
 FONT_SIZE = LOOK["axis"]["labelFontSize"]
 TICK = 5  # pixels
 GAP = 4  # pixels between a tick and its text
@@ -32,7 +32,7 @@ SYMBOL_GAP = 6  # pixels between a symbol of the legend and its text
 PADDING = 5  # pixels around a drawing
 LINE_HEIGHT = 17  # pixels
 LABEL_LIMIT = 180  # pixels: longer names are cut, and longer numbers are written with an exponent
-TICK_DISTANCE = {"x": 55, "y": 40}  # pixels between ticks, about
+TICK_DISTANCE = {"x": 55, "y": 40}  # approximate pixels between ticks
 # Widths of characters in thousandths of the font size.
 WIDTHS = {
     191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[]\\ft", 333: "()-`r", 334: "{}", 355: '"', 389: "*", 469: "^",
@@ -43,7 +43,7 @@ WIDTH_OF = {character: width / 1000 for width, characters in WIDTHS.items() for 
 
 
 def to_svg(chart: Spec, label: str) -> str:
-    """Draw a chart as SVG.
+    """Return a chart as SVG.
 
     Args:
         chart: a specification of `quorate.charts`.
@@ -74,7 +74,7 @@ def to_svg(chart: Spec, label: str) -> str:
     below = top + height + (0 if x.is_before else x_labels)
     legend, legend_height = _drawn_legend(legend_rows, left, total_width)
     total_height = below + legend_height + PADDING
-    drawn = [
+    elements = [
         *y.grid(y_scale, x_scale.length),
         *x.grid(x_scale, height),
         *y.drawn(y_scale, 0),
@@ -84,20 +84,21 @@ def to_svg(chart: Spec, label: str) -> str:
     size = f"0 0 {_n(total_width)} {_n(total_height)}"
     return (
         f'<svg viewBox="{size}" role="img" aria-label="{as_text(label)}" font-family="{FONT}">'
-        f'<g transform="translate({_n(left)},{_n(top)})">{"".join(drawn)}</g>'
+        f'<g transform="translate({_n(left)},{_n(top)})">{"".join(elements)}</g>'
         f'<g transform="translate(0,{_n(below)})">{"".join(legend)}</g></svg>'
     )
 
 
 def _n(value: float) -> str:
-    """Write a number of pixels, to a hundredth."""
+    """Return a number of pixels as text, with at most two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def _tag(name: str, tip: str | None = None, **attributes: Any) -> str:
-    """Write an element without content; an underscore stands for a hyphen, and None for no attribute.
+    """Return an element without content.
 
-    Only the tip, which the page shows on hover, has text of users.
+    In names of attributes, an underscore becomes a hyphen; attributes with the value None are left out. Only the tip,
+    which the page shows on hover, has text from users, and is escaped.
     """
     written = "".join(
         f' {key.replace("_", "-")}="{value if isinstance(value, str) else _n(value)}"'
@@ -136,7 +137,7 @@ def text_width(text: str, size: float = FONT_SIZE) -> float:
 
 
 def shortened(text: str, most: float, size: float = FONT_SIZE) -> str:
-    """Cut a text to at most so many pixels; 0 for no limit.
+    """Return a text cut to a number of pixels; 0 for no limit.
 
     >>> shortened("abcdef", 30), shortened("abcdef", 0)
     ('ab…', 'abcdef')
@@ -149,7 +150,7 @@ def shortened(text: str, most: float, size: float = FONT_SIZE) -> str:
 
 
 def ticks(low: float, high: float, most: float) -> list[float]:
-    """Return about so many round numbers from low to high: multiples of 1, 2 or 5 times a power of ten.
+    """Return about ``most`` round numbers from low to high: multiples of 1, 2 or 5 times a power of ten.
 
     >>> ticks(0.0, 1.0, 5), ticks(0, 70, 3), ticks(3.5, 3.5, 5)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 20.0, 40.0, 60.0], [3.5])
@@ -163,7 +164,7 @@ def ticks(low: float, high: float, most: float) -> list[float]:
 
 
 def _digits(step: float) -> int:
-    """Return how many decimals the multiples of a step have."""
+    """Return the number of decimals of the multiples of a step."""
     return max(0, -math.floor(math.log10(step) + 1e-9))
 
 
@@ -184,16 +185,16 @@ class _Scale:
 
     kind: str  # "pixels", "linear", "symlog" or "bands"
     domain: Sequence[Any]  # the ends, or the names of the bands
-    length: float
-    is_upward: bool  # from the bottom, as y is on linear axes
+    length: float  # pixels
+    is_upward: bool  # whether values increase from bottom to top, as on a linear y axis
 
     @property
     def step(self) -> float:
-        """The width of a band."""
+        """The width of a band in pixels."""
         return self.length / len(self.domain)
 
     def at(self, value: Any) -> float:
-        """Return the position of a value; of a band, its centre."""
+        """Return the position of a value in pixels; for a band, that of its centre."""
         if self.kind == "pixels":
             return float(value)
         if self.kind == "bands":
@@ -207,7 +208,7 @@ class _Scale:
 
 @dataclass(frozen=True)
 class _Axis:
-    """One axis of a chart: what its layers encode there."""
+    """One axis of a chart, combined from the encodings of its layers."""
 
     channel: str  # "x" or "y"
     kind: str
@@ -244,7 +245,7 @@ class _Axis:
 
     @property
     def is_before(self) -> bool:
-        """Whether the labels of x stand above the marks."""
+        """Whether the labels of the x axis are above the marks."""
         return self.look.get("orient") == "top"
 
     @property
@@ -254,11 +255,11 @@ class _Axis:
 
     @property
     def turn(self) -> float:
-        """The angle of the labels."""
+        """The angle of the labels in degrees."""
         return float(self.look.get("labelAngle", 0.0))
 
     def scale(self, length: float) -> _Scale:
-        """Return the scale for so many pixels."""
+        """Return the scale for a length in pixels."""
         domain = self.domain
         is_upward = self.channel == "y" and self.kind in ("linear", "symlog")
         if self.is_nice and domain[0] < domain[1]:
@@ -293,20 +294,20 @@ class _Axis:
         return float(self.look.get("labelFontSize", FONT_SIZE))
 
     def label_width(self, scale: _Scale) -> float:
-        """Return the pixels that the labels of y take beside the marks, with their ticks."""
+        """Return the width in pixels of the labels and ticks of the y axis."""
         if not self.is_shown:
             return 0.0
         return self.offset + max((text_width(text, self._size) for _, text in self.labels(scale)), default=0.0)
 
     def label_height(self, scale: _Scale) -> float:
-        """Return the pixels that the labels of x take above or below the marks, with their ticks."""
+        """Return the height in pixels of the labels and ticks of the x axis."""
         if not self.is_shown:
             return 0.0
         widest = max((text_width(text, self._size) for _, text in self.labels(scale)), default=0.0)
         return self.offset + max(abs(math.sin(math.radians(self.turn))) * widest, self._size)
 
     def grid(self, scale: _Scale, across: float) -> Iterator[str]:
-        """Draw a line across the marks at each tick of a linear axis."""
+        """Yield a line across the marks at each tick of a linear axis."""
         if not self.is_shown or self.kind == "bands" or not self.look.get("grid", True):
             return
         yield f'<g stroke="{_colour(LOOK["axis"]["gridColor"])}">'
@@ -315,17 +316,17 @@ class _Axis:
         yield "</g>"
 
     def _line(self, position: float, start: float, stop: float) -> str:
-        """Draw a line across the axis."""
+        """Return a line perpendicular to the axis."""
         if self.channel == "x":
             return _tag("line", x1=position, x2=position, y1=start, y2=stop)
         return _tag("line", x1=start, x2=stop, y1=position, y2=position)
 
     def drawn(self, scale: _Scale, edge: float) -> Iterator[str]:
-        """Draw the axis at its edge, with ticks, labels and title.
+        """Yield the axis with ticks, labels and title.
 
         Args:
             scale: of the axis.
-            edge: where it lies: x of the axis y, y of the axis x.
+            edge: position of the axis in pixels: x for the y axis, y for the x axis.
         """
         if not self.is_shown:
             return
@@ -353,8 +354,8 @@ class _Axis:
             yield self._drawn_title(scale, edge)
 
     def _apart(self, labels: Sequence[tuple[float, str]], length: float) -> Iterator[tuple[float, str]]:
-        """Yield the labels that do not overlap the one before; those of x end within the drawing."""
-        last = -math.inf  # the end of the label before
+        """Yield the labels that do not overlap the previous one; labels of x are moved to end within the drawing."""
+        last = -math.inf  # the end of the previous label
         for position, text in labels:
             if self.channel == "y":
                 if length - position - self._size / 2 >= last:
@@ -390,7 +391,7 @@ class _Layer:
         encoding = part["encoding"]
         rows = (part if "data" in part else chart).get("data", {"values": []})["values"]
         if not any("field" in channel for channel in encoding.values()):
-            rows = [{}]  # one mark, whatever the rows
+            rows = [{}]  # one mark, independent of the rows
         for step in part.get("transform", ()):
             condition = step["filter"]
             field = condition["field"]
@@ -401,7 +402,7 @@ class _Layer:
         return _Layer(part["mark"]["type"], part["mark"], encoding, rows)
 
     def values(self, channel: str) -> Iterator[float]:
-        """Yield what the marks encode along an axis, both ends of a range included."""
+        """Yield the values of the marks along an axis, including both ends of ranges."""
         for part in (self.encoding.get(channel), self.encoding.get(f"{channel}2")):
             if part is not None and "datum" in part:
                 yield float(part["datum"])
@@ -409,7 +410,7 @@ class _Layer:
                 yield from (float(row[part["field"]]) for row in self.rows if row.get(part["field"]) is not None)
 
     def channel(self, name: str, default: Any) -> Callable[[Spec], Any]:
-        """Return the function from a row to what a channel other than a position shows."""
+        """Return a function from a row to the value of a channel other than a position, such as a colour."""
         part = self.encoding.get(name)
         if part is None:
             value = self.look.get(name, default)
@@ -431,7 +432,7 @@ class _Layer:
         return lambda row: low + (high - low) * row[field] / most
 
     def marks(self, x: _Scale, y: _Scale) -> Iterator[str]:
-        """Draw every mark."""
+        """Yield every mark."""
         draw = {"point": self._symbol, "square": self._symbol, "rule": self._rule, "rect": self._rect,
                 "text": self._label}  # fmt: skip
         opacity = _n(self.look.get("opacity", 1))
@@ -444,9 +445,9 @@ class _Layer:
         yield "</g>"
 
     def _is_placed(self, row: Spec) -> bool:
-        """Whether a row has every value that its place needs."""
-        places = (self.encoding[name] for name in ("x", "y", "x2", "y2") if name in self.encoding)
-        return all(row.get(part["field"]) is not None for part in places if "field" in part)
+        """Whether a row has every value that its position needs."""
+        positions = (self.encoding[name] for name in ("x", "y", "x2", "y2") if name in self.encoding)
+        return all(row.get(part["field"]) is not None for part in positions if "field" in part)
 
     def _position(self, channel: str, row: Spec, scale: _Scale) -> float:
         part = self.encoding[channel]
@@ -494,7 +495,7 @@ class _Layer:
             )
 
     def _ends(self, channel: str, row: Spec, scale: _Scale) -> tuple[float, float]:
-        """Return where a rule starts and stops; over the whole chart, if the layer does not encode it."""
+        """Return the two ends of a rule; those of the whole scale if the layer does not encode the channel."""
         if channel not in self.encoding:
             return 0.0, scale.length
         start = self._position(channel, row, scale)
@@ -534,7 +535,7 @@ class _Layer:
             yield _text(text, left, baseline, anchor, self.look["color"], size, tip=self._tip(row))
 
     def _lines(self, x: _Scale, y: _Scale) -> Iterator[str]:
-        """Join the rows of each line, by steps if asked for."""
+        """Yield a path through the rows of each line, with steps if the mark has "interpolate"."""
         colour = self.channel("color", PALETTE["good"])
         width = self.channel("strokeWidth", 2)
         detail = self.encoding.get("detail", {}).get("field")
@@ -565,7 +566,7 @@ def _dashes(lengths: Sequence[float] | None) -> str | None:
 
 
 def _mixed(value: float, domain: Sequence[float], colours: Sequence[str]) -> str:
-    """Return the colour of a number between those of equally spaced stops, which the page may set otherwise."""
+    """Return the colour of a number, interpolated between equally spaced stops; the page may use other colours."""
     place = float(np.clip((value - domain[0]) / (domain[-1] - domain[0]), 0, 1)) * (len(colours) - 1)
     before = min(int(place), len(colours) - 2)
     share = place - before
@@ -576,7 +577,7 @@ def _mixed(value: float, domain: Sequence[float], colours: Sequence[str]) -> str
 
 @cache
 def symbol(shape: str, area: float) -> str:
-    """Return the path of a symbol around the origin; the shapes are Vega's.
+    """Return the path of a symbol centred on the origin; names and shapes are those of Vega.
 
     >>> symbol("square", 16)
     'M-2,-2H2V2H-2Z'
@@ -614,7 +615,7 @@ class _LegendRow:
 
 
 def _legend(layers: Sequence[_Layer]) -> Iterator[_LegendRow]:
-    """Yield the entries of the legend of the colours, with the shapes of the layer that has both."""
+    """Yield the entries of the legend of colours; shapes are those of the layer with both colour and shape."""
     coded = [layer for layer in layers if "scale" in layer.encoding.get("color", {})]
     coded = [layer for layer in coded if layer.encoding["color"].get("legend", {}) is not None]
     coded.sort(key=lambda layer: "shape" not in layer.encoding)
@@ -637,7 +638,7 @@ def _legend(layers: Sequence[_Layer]) -> Iterator[_LegendRow]:
 
 
 def _drawn_legend(rows: Sequence[_LegendRow], left: float, total_width: float) -> tuple[list[str], float]:
-    """Draw the legend below the chart, in columns if they fit; return its height as well."""
+    """Return the elements of the legend, in columns if they fit, and its height in pixels."""
     if not rows:
         return [], 0.0
     look = LOOK["legend"]
@@ -648,11 +649,11 @@ def _drawn_legend(rows: Sequence[_LegendRow], left: float, total_width: float) -
         n_columns -= 1
     starts = [max(widths[column::n_columns], default=0.0) + look["columnPadding"] for column in range(n_columns)]
     first = max(min(left, total_width - PADDING - _columns_width(widths, n_columns)), PADDING)
-    drawn = []
+    elements = []
     for k, row in enumerate(rows):
         x = first + sum(starts[: k % n_columns])
         y = LINE_HEIGHT * (k // n_columns + 1)
-        drawn.append(
+        elements.append(
             _tag(
                 "path",
                 transform=f"translate({_n(x + side / 2)},{_n(y)})",
@@ -661,8 +662,8 @@ def _drawn_legend(rows: Sequence[_LegendRow], left: float, total_width: float) -
             )
         )
         size = look["labelFontSize"]
-        drawn.append(_text(row.text, x + side + SYMBOL_GAP, y + 0.35 * size, "start", look["labelColor"], size))
-    return drawn, LINE_HEIGHT * (math.ceil(len(rows) / n_columns) + 0.5)
+        elements.append(_text(row.text, x + side + SYMBOL_GAP, y + 0.35 * size, "start", look["labelColor"], size))
+    return elements, LINE_HEIGHT * (math.ceil(len(rows) / n_columns) + 0.5)
 
 
 def _columns_width(widths: Sequence[float], n_columns: int) -> float:

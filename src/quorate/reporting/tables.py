@@ -1,4 +1,4 @@
-"""The tables of the report: cells with a text and a value to sort by; what needs attention comes first."""
+"""The tables of the report: cells with a text and a value to sort by; rows that need attention come first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray, take
-from quorate.charts.result import MOST_IN_MAP, confidence_rows
+from quorate.charts.result import MAX_MAP_WORKERS, confidence_rows
 from quorate.charts.vega import choose_workers, pairs_among
 from quorate.diagnostics.diagnose import Diagnosis
 from quorate.diagnostics.finding import KIND_WORDS
@@ -20,12 +20,12 @@ from quorate.result import Result
 from quorate.skills.identification import STATUSES
 from quorate.voting.vote import UNANSWERED
 
-MOST_ROWS = 500  # a longer table is cut, with a word about it
+MAX_ROWS = 500  # a longer table is cut, and a sentence says so
 
 
 @dataclass(frozen=True)
 class Badge:
-    """A short word about a row, with a tone: good, doubt, bad, copy or unknown."""
+    """A short text about a row, with a tone: good, doubt, bad, copy or unknown."""
 
     text: str
     tone: str
@@ -33,23 +33,23 @@ class Badge:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell shows: text, badges or lines of a label and who gave it; the value is what it sorts by."""
+    """The content of a cell."""
 
     text: str = ""
-    value: float | None = None
+    value: float | None = None  # the rows are sorted by this value
     badges: tuple[Badge, ...] = ()
-    lines: tuple[tuple[str, str], ...] = ()
+    lines: tuple[tuple[str, str], ...] = ()  # labels, each with the workers who gave it
     note: str = ""  # in small print below the text
     marks: tuple[Badge, ...] = ()  # below the text
 
 
 @dataclass(frozen=True)
 class Column:
-    """A heading; numbers stand to the right, and a spare column is left out on a phone."""
+    """A column of a table."""
 
     title: str
-    number: bool = False
-    spare: bool = False
+    number: bool = False  # whether cells are aligned to the right
+    spare: bool = False  # whether the column is hidden on small screens
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Sheet:
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    n_rows: int  # before it was cut
-    file: str | None = None  # the address of the whole table, where it was written
+    n_rows: int  # of the complete table
+    file: str | None = None  # the address of the complete table, if it was written
 
     @property
     def is_cut(self) -> bool:
@@ -70,7 +70,7 @@ class Sheet:
 
 
 def number(value: float | None, digits: int = 2) -> Cell:
-    """Show a number, or a dash where there is none.
+    """Return a cell with a number, or with a dash for None and NaN.
 
     >>> number(0.1234).text, number(None).text, number(float("nan")).text, number(12000, 0).text
     ('0.12', '–', '–', '12,000')
@@ -81,7 +81,7 @@ def number(value: float | None, digits: int = 2) -> Cell:
 
 
 def percent(value: float | None, digits: int = 0) -> Cell:
-    """Show a share in percent; one that only rounds to 0 or 100% is marked.
+    """Return a cell with a share in percent; shares that round to 0% or 100% are shown as "<" or ">".
 
     >>> percent(0.123).text, percent(0.999).text, percent(1.0).text, percent(None).text
     ('12%', '>99%', '100%', '–')
@@ -97,7 +97,7 @@ def percent(value: float | None, digits: int = 0) -> Cell:
 
 
 def name_list(names: Sequence[str], most: int = 8) -> str:
-    """List names with commas, and count those that are too many.
+    """Return the first names with commas, and the number of the others.
 
     >>> name_list(["ann", "bob", "eve"], most=2)
     'ann, bob and 1 more'
@@ -107,11 +107,11 @@ def name_list(names: Sequence[str], most: int = 8) -> str:
 
 
 TONES = ("good", "good", "doubt", "doubt", "bad", "unknown", "unknown", "unknown", "bad")  # of RATINGS
-# By which ratings sort: those to act on first, those without a rating last.
+# Sort values of RATINGS: ratings that need action first, workers without a rating last.
 URGENCY = (4, 3, 2, 1, 0, 5, 6, 7, 0)
-# Badges of findings that rate a worker: they stand in place of the rating, so that a worker has one of them.
+# Badges of findings that rate a worker: they replace the rating, so that a worker has only one of the two.
 RATING_WORDS = frozenset(KIND_WORDS[kind].badge for kind in ("adversary", "one-button", "spammer", "likely-guesser"))
-MOST_PAIRS = 100
+MAX_PAIRS = 100
 Flags = Mapping[int, Sequence[Badge]]
 
 
@@ -120,8 +120,8 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
 
     Args:
         result: what was aggregated.
-        flags: what the diagnosis found about workers, by code.
-        file: the address of the whole table.
+        flags: badges of the findings about each worker, by code.
+        file: the address of the complete table.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 5, 3, skills=[0.8, 0.8, 0.8, 0.0, 0.7])
@@ -144,7 +144,7 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     low = np.where(is_judge, np.nan, shares.low)
     high = np.where(is_judge, np.nan, shares.high)
     rows = []
-    for k in order[:MOST_ROWS].tolist():
+    for k in order[:MAX_ROWS].tolist():
         share = percent(float(right[k]))
         if not np.isnan(low[k]):
             share = Cell(share.text, share.value, note=f"{low[k]:.0%} to {high[k]:.0%}")
@@ -181,20 +181,20 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     return Sheet("workers-table", caption, columns, tuple(rows), answers.n_workers, file)
 
 
-def _least(values: FloatArray, n: int) -> IntArray:
-    """Return the places of the n least values, in order; equal ones in the order of their places, NaN last.
+def _smallest(values: FloatArray, n: int) -> IntArray:
+    """Return the indices of the n smallest values in ascending order; equal values by index, NaN last.
 
-    >>> _least(np.array([0.5, np.nan, 0.1, 0.5]), 3).tolist()
+    >>> _smallest(np.array([0.5, np.nan, 0.1, 0.5]), 3).tolist()
     [2, 0, 3]
     """
-    places = np.arange(len(values))
+    indices = np.arange(len(values))
     if n < len(values) and not np.isnan(last := np.partition(values, n - 1)[n - 1]):
-        places = np.flatnonzero(values <= last)  # only what can be among the first is sorted
-    return places[np.lexsort([places, values[places]])][:n]
+        indices = np.flatnonzero(values <= last)  # only these can be among the first n
+    return indices[np.lexsort([indices, values[indices]])][:n]
 
 
 def task_sheet(result: Result, file: str | None = None, texts: TaskTexts | None = None) -> Sheet:
-    """List the tasks, least certain first, each with its answers and who gave them.
+    """List the tasks, least certain first, each with its answers and the workers who gave them.
 
     >>> import quorate
     >>> answers = {"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}
@@ -205,7 +205,7 @@ def task_sheet(result: Result, file: str | None = None, texts: TaskTexts | None 
     answers = result.answers
     task_vote = result.vote
     confidence = task_vote.confidence
-    order = _least(confidence, MOST_ROWS)
+    order = _smallest(confidence, MAX_ROWS)
     tasks = answers.task_names
     workers = answers.worker_names
     classes = [str(name) for name in answers.classes.to_pylist()]
@@ -251,7 +251,7 @@ def component_sheet(diagnosis: Diagnosis) -> Sheet:
     """
     components = diagnosis.components
     rows = []
-    for number_of, component in enumerate(components[:MOST_ROWS]):
+    for number_of, component in enumerate(components[:MAX_ROWS]):
         part = component.component
         names = [str(diagnosis.worker_name(code)) for code in part.workers[:9].tolist()]
         if part.identifiable:
@@ -275,7 +275,7 @@ def component_sheet(diagnosis: Diagnosis) -> Sheet:
 
 
 def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
-    """List the pairs of the agreement map, those who agree most first.
+    """List the pairs of the agreement map, highest agreement first.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}, "majority")
@@ -284,12 +284,12 @@ def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
     """
     answers = result.answers
     component = result.identifiability.component[: answers.n_workers]
-    workers = choose_workers(answers, component, MOST_IN_MAP, first)
+    workers = choose_workers(answers, component, MAX_MAP_WORKERS, first)
     pairs = pairs_among(answers, workers)
     names = take(answers.worker_names, workers).to_pylist()
     rows = []
     share = pairs.agreed / np.maximum(pairs.shared, 1)
-    for e in np.lexsort([np.arange(len(pairs)), -pairs.shared, -share])[:MOST_PAIRS].tolist():
+    for e in np.lexsort([np.arange(len(pairs)), -pairs.shared, -share])[:MAX_PAIRS].tolist():
         one, two = (Cell(str(names[end[e]])) for end in (pairs.i, pairs.j))
         rows.append((one, two, number(int(pairs.shared[e]), 0), percent(float(pairs.agreed[e] / pairs.shared[e]))))
     columns = (Column("worker"), Column("other"), Column("shared tasks", number=True), Column("agreement", number=True))
@@ -321,7 +321,7 @@ def coefficient_sheet(agreement: Agreement) -> Sheet:
 
 
 def confidence_sheet(result: Result, sure: float) -> Sheet:
-    """List the bars of the chart of confidence.
+    """List the bars of the chart of confidence as rows.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")}, "majority")
@@ -337,7 +337,7 @@ def confidence_sheet(result: Result, sure: float) -> Sheet:
 
 
 def method_sheet(comparison: Comparison, result: Result) -> Sheet:
-    """List other methods, and how many labels each would change.
+    """List other methods with the number of labels that each would change.
 
     >>> import quorate
     >>> from quorate.evaluation.compare import compare
