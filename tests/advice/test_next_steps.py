@@ -12,7 +12,7 @@ import quorate
 from quorate.advice.advise import advise_result
 from quorate.advice.expected_error import error_after
 from quorate.cli.app import main
-from quorate.diagnostics.workers import extra_wrong_answers, wrong_answers
+from quorate.diagnostics.right_shares import extra_wrong_answers, wrong_answers
 from quorate.evaluation.metrics import expected_error
 from quorate.io.options import ReadOptions
 from quorate.io.proposals import typed

@@ -8,7 +8,7 @@ import pytest
 import quorate
 from quorate.arrays import FloatArray
 from quorate.datasets import Dataset
-from quorate.diagnostics.workers import extra_wrong_answers, share_of_right_answers
+from quorate.diagnostics.right_shares import extra_wrong_answers, share_of_right_answers
 from quorate.io.gold import match_truth
 from quorate.voting.vote import accuracy
 

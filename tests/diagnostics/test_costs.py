@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.diagnostics.workers import below_typical, extra_wrong_answers
+from quorate.diagnostics.right_shares import extra_wrong_answers
+from quorate.diagnostics.workers import below_typical
 from quorate.simulate import crowd
 
 

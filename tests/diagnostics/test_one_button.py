@@ -8,7 +8,7 @@ import quorate
 from quorate.answers import Answers
 from quorate.datasets.sources import SOURCES
 from quorate.diagnostics.diagnose import diagnose
-from quorate.diagnostics.workers import MIN_ANSWERS, button_findings, one_button
+from quorate.diagnostics.one_button import MIN_ANSWERS, button_findings, one_button
 from quorate.io.gold import match_truth
 from quorate.simulate import crowd
 

@@ -10,7 +10,7 @@ import pytest
 
 import quorate
 from quorate.diagnostics.ratings import RATINGS, WEAK, ratings
-from quorate.diagnostics.workers import typical_share
+from quorate.diagnostics.right_shares import typical_share
 
 DATASETS = Path(os.environ.get("QUORATE_DATASETS", Path(__file__).parents[2].parent / "shared" / "datasets"))
 REVIEWS = Path(__file__).parents[2] / "examples" / "reviews.csv"

@@ -25,7 +25,8 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.blocks.sampling import MAX_TESTED_ANSWERS
 from quorate.diagnostics.finding import STOP
-from quorate.diagnostics.workers import is_unrated, typical_accuracy, unreliable_workers
+from quorate.diagnostics.right_shares import typical_accuracy
+from quorate.diagnostics.workers import is_unrated, unreliable_workers
 from quorate.errors import OptionError, TooLargeError, refuse_with_result
 from quorate.graph.components import Identifiability
 from quorate.graph.weak_ties import LooseGroup

@@ -14,7 +14,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, Shown
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
 from quorate.diagnostics.finding import CHECK_PROMPT, RETEST, STOP, TRAIN, Finding, mention, named, plain
-from quorate.diagnostics.workers import extra_wrong_answers
+from quorate.diagnostics.right_shares import extra_wrong_answers
 from quorate.errors import OptionError
 from quorate.io.arguments import check_arguments
 from quorate.io.extra_columns import TaskTexts, task_texts

@@ -35,7 +35,7 @@ def choose_workers(answers: Answers, component: IntArray, most: int, first: Sequ
     round_of[by_component] = np.arange(answers.n_workers) - starts
     late = (component > 0) & (round_of >= 12)
     # The most // 4 largest components come first: more small components are not needed.
-    crowded = (component > most // 4) & (round_of >= 0)
+    crowded = component > most // 4
     order = np.lexsort([active.argsort(), round_of, crowded, late])
     named = np.array(list(dict.fromkeys(first)), np.int64)
     return np.concatenate([named, order[~np.isin(order, named)]])[:most].astype(np.int64)

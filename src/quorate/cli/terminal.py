@@ -256,7 +256,7 @@ def print_workers(result: "Result") -> None:
 
     For language models without known labels, those with the lowest agreement with the labels are printed.
     """
-    from quorate.diagnostics.workers import extra_wrong_answers
+    from quorate.diagnostics.right_shares import extra_wrong_answers
 
     agreement = result.skill_estimates.agreement
     if agreement is not None and not np.isnan(agreement).all():

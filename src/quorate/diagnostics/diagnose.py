@@ -40,7 +40,8 @@ from quorate.diagnostics.judge_bias import (
 )
 from quorate.diagnostics.one_factor import factor_findings
 from quorate.diagnostics.ratings import possible_guessers_text
-from quorate.diagnostics.workers import about_workers, shows_agreement_only
+from quorate.diagnostics.right_shares import shows_agreement_only
+from quorate.diagnostics.workers import about_workers
 from quorate.errors import TooLargeError, in_python, refuse_with_result
 from quorate.graph.components import Component
 from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs

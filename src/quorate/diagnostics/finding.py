@@ -8,10 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Counted
+from quorate.arrays import BoolArray, FloatArray
 from quorate.errors import LONGEST_VALUE, visible, with_full_stop
+from quorate.statistics import benjamini_hochberg
 
 
 @dataclass(frozen=True)
@@ -257,3 +260,12 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 MAX_FALSE_DISCOVERIES = 0.05  # conventional: expected share of findings of one test that are false
+
+
+def is_discovery(p: FloatArray) -> BoolArray:
+    """Whether each p-value, adjusted over all, is at most MAX_FALSE_DISCOVERIES; False where it is NaN.
+
+    >>> is_discovery(np.array([0.001, np.nan, 0.04])).tolist()
+    [True, False, True]
+    """
+    return np.nan_to_num(benjamini_hochberg(p), nan=1.0) <= MAX_FALSE_DISCOVERIES

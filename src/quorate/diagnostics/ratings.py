@@ -11,19 +11,15 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
 from quorate.diagnostics.finding import Finding, named
-from quorate.diagnostics.workers import (
-    GOOD_SKILL,
-    MIN_EXTRA_WRONG,
+from quorate.diagnostics.one_button import one_button_test
+from quorate.diagnostics.right_shares import (
     extra_wrong_answers,
-    is_surely_opposite,
-    is_unrated,
-    is_weak,
-    one_button_test,
     share_of_right_answers,
     shows_agreement_only,
     typical_accuracy,
     typical_share,
 )
+from quorate.diagnostics.workers import GOOD_SKILL, MIN_EXTRA_WRONG, is_surely_opposite, is_unrated, is_weak
 from quorate.io.arguments import check_arguments
 from quorate.result import Result, count
 from quorate.skills.identification import NOT_ESTIMATED

@@ -11,7 +11,7 @@ from quorate.charts.vega import choose_workers, pairs_among
 from quorate.diagnostics.diagnose import Diagnosis
 from quorate.diagnostics.finding import KIND_WORDS
 from quorate.diagnostics.ratings import NO_ESTIMATE, NOT_CHECKED, RATINGS, TOO_FEW, ratings
-from quorate.diagnostics.workers import extra_wrong_answers, share_of_right_answers, shows_agreement_only
+from quorate.diagnostics.right_shares import extra_wrong_answers, share_of_right_answers, shows_agreement_only
 from quorate.evaluation.compare import Comparison
 from quorate.interrater.agreement import Agreement
 from quorate.io.extra_columns import TaskTexts
