@@ -59,6 +59,7 @@ COMMANDS: dict[str, list[str]] = {
     "ledger add of 1,000": ["ledger", "add", "{folder}/ledger", "{folder}/batch.csv"],
     "ledger show": ["ledger", "show", "{folder}/ledger"],
 }
+USES_LABELS = {"--engine duckdb", "score"}  # commands that need the labels of `aggregate`, or are compared with them
 GROWING = ("ledger add of 1,000", "ledger show")  # commands whose output changes with every batch
 VOTES = ("aggregate", "with --workers-out", "majority", "rank-one", "dawid-skene")
 SHAPES = (*VOTES, "diagnose", "report")
@@ -231,6 +232,8 @@ def main() -> None:
     for table in given.tables.split(","):
         crowds, commands = TABLES[table]
         chosen = [name for name in commands if not given.commands or name in given.commands.split(",")]
+        if "aggregate" not in chosen and USES_LABELS & set(chosen):
+            chosen.insert(0, "aggregate")
         names = [name for name in crowds if not given.crowds or name in given.crowds.split(",")]
         columns = {}
         for crowd in names:
