@@ -25,7 +25,7 @@ from quorate.voting.posterior import logsumexp_rows
 from quorate.voting.vote import accuracy
 
 SKILL_FRACTIONS = (0.0, 0.25, 0.5, 0.75)  # fractions of their skills that workers may have on a hard task
-N_DRAWS = (10, 40, 600)  # number of draws with each fraction, in successive stages
+N_DRAWS = (10, 40, 160, 640)  # number of draws with each fraction, in successive stages; factor four: conventional
 STANDARD_ERRORS = 3  # conventional: by this number of them, the p-value of a task may be smaller than its estimate
 MIN_LOG_RATIO = 1.0  # log-likelihood ratio above which a task is simulated; below, its p-value is 1
 MAX_DRAWN_ANSWERS = 2_000_000  # answers that are drawn at a time
