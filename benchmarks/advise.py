@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from data import CROWDS
 
-from quorate.advice.adaptive_skills import adaptive_skills, fit_worker_posterior, judge
+from quorate.advice.adaptive_skills import adaptive_skills, fit_worker_posterior, identify_crowd
 from quorate.advice.advise import advise_from
 from quorate.advice.available_workers import gather_available_workers
 from quorate.methods.aggregate import aggregate
@@ -28,8 +28,8 @@ def main(budgets: Sequence[int]) -> None:
     result = aggregate(answers)
     print(f"labels, as `quorate aggregate` has them: {time.process_time() - start:.2f} s\n")
     start = time.process_time()
-    verdict = judge(answers, answers.n_workers)
-    belief = fit_worker_posterior(answers, answers, None, verdict)
+    identifiability = identify_crowd(answers, answers.n_workers)
+    belief = fit_worker_posterior(answers, answers, None, identifiability)
     fit = time.process_time() - start
     print(f"fit: {fit:.2f} s, {belief.fit.iterations} EM steps\n")
     print("| budget | advice, s | with the fit, s | advised |")
@@ -37,7 +37,7 @@ def main(budgets: Sequence[int]) -> None:
     for budget in budgets:
         start = time.process_time()
         worker_pool = gather_available_workers(answers, budget)
-        advice = advise_from(result, budget, worker_pool, verdict, belief)
+        advice = advise_from(result, budget, worker_pool, identifiability, belief)
         n = len(advice.assignments)
         taken = time.process_time() - start
         print(f"| {budget:,} | {taken:.2f} | {taken + fit:.2f} | {n:,} |", flush=True)

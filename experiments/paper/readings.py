@@ -22,7 +22,7 @@ from quorate.methods.aggregate import aggregate, majority_vote
 from quorate.result import Result
 from quorate.simulate import Edges
 from quorate.skills.estimate_skills import solve
-from quorate.skills.identification import gather
+from quorate.skills.identification import identify_workers
 from quorate.voting.vote import vote_weights, weighted_majority
 
 LIMITED = "the graph limits training and votes"
@@ -62,9 +62,11 @@ def chosen_pairs(pairs: PairStats, wanted: BoolArray) -> PairStats:
 def weights_from(answers: Answers, pairs: PairStats, spec: str) -> FloatArray:
     """Return vote weights from the skills of these pairs alone; equal weights if no skill is determined."""
     _, options = parse_method(spec)
-    evidence = gather(answers)
-    evidence = replace(evidence, chosen=pairs, verdict=identify_pairs(pairs, answers.n_workers, evidence.is_gold))
-    skills = solve(evidence, **options).skills
+    identification = identify_workers(answers)
+    identification = replace(
+        identification, chosen=pairs, graph=identify_pairs(pairs, answers.n_workers, identification.is_gold)
+    )
+    skills = solve(identification, **options).skills
     return np.ones(answers.n_workers) if np.isnan(skills).all() else vote_weights(answers, skills)
 
 

@@ -15,7 +15,7 @@ from quorate.datasets import load
 from quorate.evaluation.metrics import expected_error
 from quorate.methods.aggregate import aggregate
 from quorate.skills.estimate_skills import solve
-from quorate.skills.identification import gather
+from quorate.skills.identification import identify_workers
 from quorate.voting.vote import vote_weights, weighted_majority
 
 DELTAS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2)  # chosen before any was tried
@@ -42,7 +42,7 @@ SPECS = {(weighting, delta): spec_of(weighting, delta) for weighting in WEIGHTIN
 
 
 def _weights(answers: Answers, delta: float | None) -> FloatArray:
-    skills = solve(gather(answers, threshold=delta)).skills
+    skills = solve(identify_workers(answers, threshold=delta)).skills
     return np.zeros(answers.n_workers) if np.isnan(skills).all() else vote_weights(answers, skills)
 
 

@@ -19,7 +19,7 @@ from quorate.evaluation.metrics import true_classes
 from quorate.methods.aggregate import majority_vote
 from quorate.progress import tracked
 from quorate.result import count
-from quorate.skills.identification import IDENTIFIED, IGNORED, gather, statuses
+from quorate.skills.identification import IDENTIFIED, IGNORED, identify_workers, statuses
 from quorate.skills.objective import Problem, box
 from quorate.skills.pgd import lipschitz_step, projected_gradient
 from quorate.voting.vote import vote_weights
@@ -80,9 +80,9 @@ def looks(iterations: int) -> list[int]:
 def errors_along(data: Dataset, start: float, iterations: int, **choice: Any) -> dict[int, float]:
     """Return the error of the vote after each of the chosen iterations."""
     answers = data.answers
-    evidence = gather(answers, **choice)
-    moments = evidence.moments
-    status = statuses(evidence)
+    identification = identify_workers(answers, **choice)
+    moments = identification.moments
+    status = statuses(identification)
     problem = Problem(moments, *box(answers.per_worker, answers.n_classes, 1.0), answers.per_worker.astype(np.float64))
     found = projected_gradient(
         problem,

@@ -6,7 +6,7 @@ from quorate.advice.adaptive_skills import (
     adaptive_skills,
     fit_one_coin_skills,
     fit_worker_posterior,
-    judge,
+    identify_crowd,
     likelihood_intervals,
     log_likelihood_of,
     without_own,
@@ -52,8 +52,8 @@ def test_gold_counts_in_the_fit_as_in_that_from_the_majority() -> None:
     simulated = crowd(100, 8, 3, seed=5)
     known = np.where(np.arange(100) < 30, simulated.truth, -1)
     answers = simulated.answers
-    verdict = judge(answers.with_worker(known), 8)
-    ours = fit_one_coin_skills(answers, known, verdict, tolerance=1e-11, max_iterations=5000)
+    identifiability = identify_crowd(answers.with_worker(known), 8)
+    ours = fit_one_coin_skills(answers, known, identifiability, tolerance=1e-11, max_iterations=5000)
     theirs = fit_one_coin_em(blocks_of(answers, known), tolerance=1e-12, max_iterations=5000)
     assert ours.accuracy == pytest.approx(theirs.accuracy, abs=1e-6)
 
@@ -125,7 +125,7 @@ def test_an_answer_counts_as_much_as_it_tells_of_its_worker() -> None:
     w1 = answers.worker_names.to_pylist().index("w1")
     assert information[w1] < answers.per_worker[w1] - 30 + 1e-9  # thirty tasks that nobody else answered tell nothing
     gold = simulated.answers.with_worker(simulated.truth)
-    known = fit_worker_posterior(simulated.answers, gold, simulated.truth, judge(gold, 5))
+    known = fit_worker_posterior(simulated.answers, gold, simulated.truth, identify_crowd(gold, 5))
     # With every label known an answer is an answer; the two kinds, right and wrong, average out to one.
     assert known.answers - known.strength == pytest.approx(simulated.answers.per_worker, rel=0.2)
 

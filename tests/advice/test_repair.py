@@ -21,9 +21,9 @@ def sparse_cells(rng: np.random.Generator) -> tuple[set[tuple[int, int]], int, i
 
 
 def is_identifiable(answers: Answers) -> bool:
-    verdict = identify(answers)
-    parts = np.unique(verdict.component[answers.worker])
-    return len(parts) == 1 and bool(verdict.identifiable[parts[0]])
+    identifiability = identify(answers)
+    parts = np.unique(identifiability.component[answers.worker])
+    return len(parts) == 1 and bool(identifiability.identifiable[parts[0]])
 
 
 @pytest.mark.parametrize("block", range(4))

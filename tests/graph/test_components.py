@@ -54,9 +54,9 @@ def test_the_linear_verdict_equals_that_of_all_pairs(table: list[tuple[int, str,
 def test_a_worker_of_known_skill_makes_its_component_identifiable() -> None:
     i, j = np.array([0, 2]), np.array([1, 3])
     known = np.array([False, True, False, False, False])
-    verdict = identify_pairs(stats(i, j), 5, known)
-    assert verdict.determined.tolist() == [True, True, False, False, False]
-    assert verdict.isolated.tolist() == [False, False, False, False, True]
+    identifiability = identify_pairs(stats(i, j), 5, known)
+    assert identifiability.determined.tolist() == [True, True, False, False, False]
+    assert identifiability.isolated.tolist() == [False, False, False, False, True]
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 8, 9])

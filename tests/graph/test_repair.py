@@ -15,8 +15,8 @@ def mended(answers: Answers, tasks: Any, workers: Any) -> bool:
     """Whether further answers make one component with an odd cycle."""
     added = [(int(t), int(w), 0) for t, w in zip(tasks, workers, strict=True)]
     old = [(int(t), int(w), 0) for t, w in zip(answers.task, answers.worker, strict=True)]
-    verdict = identify(answers_of([*old, *added], on_conflict="first"))
-    return verdict.n_components == 1 and bool(verdict.identifiable[0])
+    identifiability = identify(answers_of([*old, *added], on_conflict="first"))
+    return identifiability.n_components == 1 and bool(identifiability.identifiable[0])
 
 
 def random_broken(seed: int) -> Answers:

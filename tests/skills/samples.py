@@ -7,7 +7,7 @@ import numpy as np
 
 from quorate import simulate
 from quorate.arrays import FloatArray, IntArray
-from quorate.skills.identification import gather
+from quorate.skills.identification import identify_workers
 from quorate.skills.moments import from_answers, from_pairs
 from quorate.skills.objective import Problem, box
 
@@ -23,5 +23,5 @@ def exact_problem(skills: FloatArray, i: IntArray, j: IntArray, weights: FloatAr
 def noisy_problem(crowd: simulate.Crowd) -> Problem:
     """Least squares over the answers of a simulated crowd."""
     a = crowd.answers
-    moments = replace(from_answers(a), table=gather(a).moments.table)
+    moments = replace(from_answers(a), table=identify_workers(a).moments.table)
     return Problem(moments, *box(a.per_worker, a.n_classes, 1.0), a.per_worker.astype(float))

@@ -15,7 +15,7 @@ from quorate.errors import OptionError
 from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, SOLVER
 from quorate.skills.alternative_optimum import PairTable, check_alternative, fit_logarithms, logarithmic_start
 from quorate.skills.gradient_flow import follow_gradient_flow
-from quorate.skills.identification import gather
+from quorate.skills.identification import identify_workers
 from quorate.skills.moments import from_answers, from_pairs
 from quorate.skills.objective import Problem, Solution
 from quorate.skills.pgd import projected_gradient
@@ -261,8 +261,8 @@ def test_with_a_fixed_step_the_path_begins_at_the_start() -> None:
 def test_gradient_descent_has_the_same_step_throughout() -> None:
     """The paper's algorithm: every move is the gradient times one step, projected onto the box."""
     crowd = simulate.crowd(300, 12, 4, seed=1)
-    evidence = gather(crowd.answers)
-    problem = Problem(evidence.moments, -np.ones(12), np.ones(12), np.ones(12))
+    identification = identify_workers(crowd.answers)
+    problem = Problem(identification.moments, -np.ones(12), np.ones(12), np.ones(12))
     path = projected_gradient(problem, max_iterations=20, record=True, tolerance=0.0).trajectory
     step = 1 / (4 * problem.moments.degree.max())
     for before, after in pairwise(path):

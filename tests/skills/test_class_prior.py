@@ -11,7 +11,7 @@ from quorate.skills import centred_skills as class_prior
 from quorate.skills.centred import centred_skills
 from quorate.skills.centred_score import CentredInference, rescaled
 from quorate.skills.centred_skills import centred_estimates, converged_response_bias, shrink_to_mean
-from quorate.skills.identification import gather
+from quorate.skills.identification import identify_workers
 
 SKEWED = np.array([0.85, 0.1, 0.05])
 
@@ -45,7 +45,7 @@ def test_the_order_of_classes_makes_no_difference() -> None:
 
 
 def test_skills_are_stated_on_the_converged_scale_and_labels_vote_on_the_other() -> None:
-    workers = centred_estimates(gather(skewed().answers))
+    workers = centred_estimates(identify_workers(skewed().answers))
     assert workers.bias_of_workers is not None
     inference = workers.skill_estimates.inference
     assert inference is not None
@@ -56,14 +56,14 @@ def test_skills_are_stated_on_the_converged_scale_and_labels_vote_on_the_other()
 def test_a_known_label_has_skill_one_on_any_scale() -> None:
     crowd = skewed()
     known = np.where(np.arange(6000) < 300, crowd.truth, -1)
-    inference = centred_estimates(gather(crowd.answers, known)).skill_estimates.inference
+    inference = centred_estimates(identify_workers(crowd.answers, known)).skill_estimates.inference
     assert inference is not None
     assert inference.skills[-1] == 1.0
 
 
 def test_even_classes_leave_the_scale_alone() -> None:
     crowd = simulate.crowd(3000, 30, 5, seed=0)
-    workers = centred_estimates(gather(crowd.answers))
+    workers = centred_estimates(identify_workers(crowd.answers))
     assert np.abs(workers.skill_estimates.skills - workers.skills).max() < 1e-3
 
 

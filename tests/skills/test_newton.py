@@ -25,10 +25,10 @@ def on_ring(n: int, tasks: int, seed: int) -> Problem:
 
 
 def with_table(problem: Problem, crowd: simulate.Crowd) -> Problem:
-    from quorate.skills.identification import gather
+    from quorate.skills.identification import identify_workers
 
-    evidence = gather(crowd.answers)
-    return replace(problem, moments=replace(problem.moments, table=lambda: evidence.table))
+    identification = identify_workers(crowd.answers)
+    return replace(problem, moments=replace(problem.moments, table=lambda: identification.table))
 
 
 @pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "gradient"])  # its step is fixed

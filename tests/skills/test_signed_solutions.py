@@ -9,15 +9,15 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.graph.components import identify_pairs
 from quorate.graph.pairs import PairStats, correlations, pair_stats
 from quorate.skills.estimate_skills import solve_signed
-from quorate.skills.identification import Evidence, gather
+from quorate.skills.identification import Identification, identify_workers
 from quorate.skills.moments import from_pairs
 from quorate.skills.solvers import SOLVERS
 from tests.crowds import connected_odd_graph, signed_skills
 from tests.skills.samples import TIGHT, exact_problem, noisy_problem
 
 
-class ExactEvidence(Evidence):
-    """Evidence whose table holds exact correlations, which no count of answers does."""
+class ExactIdentification(Identification):
+    """Identification whose table holds exact correlations, which no count of answers does."""
 
     def __init__(self, skills: FloatArray, i: IntArray, j: IntArray, weights: FloatArray) -> None:
         pairs = PairStats.linked(i, j)
@@ -46,7 +46,9 @@ def test_signs_are_recovered_too(solver: str, rule: str, seed: int) -> None:
     skills = signed_skills(n, rng)
     weights = rng.integers(1, 20, len(i)).astype(float)
     problem = exact_problem(skills, i, j, weights)
-    solution, signs = solve_signed(problem, ExactEvidence(skills, i, j, weights), solver=solver, rule=rule, **TIGHT)
+    solution, signs = solve_signed(
+        problem, ExactIdentification(skills, i, j, weights), solver=solver, rule=rule, **TIGHT
+    )
     assert solution.skills == pytest.approx(skills, abs=1e-6)
     assert signs is not None
     assert signs.contradicted == 0
@@ -59,15 +61,15 @@ def test_two_groups_of_opposite_sign_joined_by_one_pair_are_distinguished() -> N
     weights = np.array([50.0, 50, 50, 50, 50, 50, 1])
     problem = exact_problem(skills, i, j, weights)
     assert SOLVERS["coordinate"](problem, **TIGHT).loss > 0.01
-    solution, _ = solve_signed(problem, ExactEvidence(skills, i, j, weights), **TIGHT)
+    solution, _ = solve_signed(problem, ExactIdentification(skills, i, j, weights), **TIGHT)
     assert solution.skills == pytest.approx(skills, abs=1e-6)
 
 
 def test_the_signs_tell_how_much_of_the_evidence_contradicts_them() -> None:
     """The share of N_ij |C_ij x_i x_j| whose correlation has not the sign of x_i x_j, by a loop over pairs."""
     crowd = simulate.crowd(60, 10, 3, skills=np.linspace(-0.3, 0.6, 10), seed=2)
-    evidence, problem = gather(crowd.answers), noisy_problem(crowd)
-    solution, signs = solve_signed(problem, evidence)
+    identification, problem = identify_workers(crowd.answers), noisy_problem(crowd)
+    solution, signs = solve_signed(problem, identification)
     pairs = pair_stats(crowd.answers)
     total = against = 0.0
     for i, j, n, c in zip(pairs.i, pairs.j, pairs.shared, correlations(pairs, 2), strict=True):
@@ -81,12 +83,12 @@ def test_the_signs_tell_how_much_of_the_evidence_contradicts_them() -> None:
 
 def test_signs_are_checked_where_there_is_a_pair_table(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = simulate.crowd(60, 10, 3, seed=2)
-    problem, evidence = noisy_problem(crowd), gather(crowd.answers)
+    problem, identification = noisy_problem(crowd), identify_workers(crowd.answers)
     n_pairs = 10 * 9 // 2
     monkeypatch.setattr("quorate.skills.identification.MAX_PAIRS", n_pairs)
-    assert solve_signed(problem, evidence)[1] is not None
+    assert solve_signed(problem, identification)[1] is not None
     monkeypatch.setattr("quorate.skills.identification.MAX_PAIRS", n_pairs - 1)
-    assert solve_signed(problem, evidence, solver="coordinate")[1] is None
+    assert solve_signed(problem, identification, solver="coordinate")[1] is None
 
 
 @pytest.mark.parametrize("rule", ["descent", "weighed", "breadth-first"])

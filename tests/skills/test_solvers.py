@@ -11,7 +11,7 @@ from quorate import simulate
 from quorate.answers import Answers
 from quorate.graph.pairs import correlations, pair_stats
 from quorate.skills.gradient_flow import follow_gradient_flow
-from quorate.skills.identification import gather
+from quorate.skills.identification import identify_workers
 from quorate.skills.moments import WEIGHTINGS, from_answers, from_pairs
 from quorate.skills.objective import Problem
 from quorate.skills.solvers import SOLVERS
@@ -143,7 +143,7 @@ def test_the_loss_is_the_sum_over_pairs_of_answers(answers: Answers, seed: int) 
                 total += (same - x[answers.worker[a]] * x[answers.worker[b]]) ** 2 / 2
     assert problem.loss_and_gradient(x)[0] == pytest.approx(total, abs=1e-9)
     pairs = pair_stats(answers)
-    table_of_pairs = gather(answers, weighting="binary").table
+    table_of_pairs = identify_workers(answers, weighting="binary").table
     assert len(table_of_pairs[0]) == len(pairs)
     by_pairs = replace(
         problem, moments=from_pairs(len(x), pairs.i, pairs.j, pairs.shared.astype(np.float64), correlations(pairs, m))
@@ -155,7 +155,7 @@ def test_the_loss_is_the_sum_over_pairs_of_answers(answers: Answers, seed: int) 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_the_gradient_agrees_with_finite_differences(weighting: str) -> None:
     answers = simulate.crowd(60, 8, 3, n_classes=3, seed=2).answers
-    problem = Problem(gather(answers, weighting=weighting).moments, -np.ones(8), np.ones(8), np.ones(8))
+    problem = Problem(identify_workers(answers, weighting=weighting).moments, -np.ones(8), np.ones(8), np.ones(8))
     assert_that_the_gradient_is_the_slope(problem, 8)
 
 

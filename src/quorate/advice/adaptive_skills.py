@@ -47,7 +47,7 @@ class OneCoinSkills:
 def fit_one_coin_skills(
     answers: Answers,
     known: IntArray | None,
-    verdict: Identifiability,
+    identifiability: Identifiability,
     *,
     strength: float = 0.0,
     start: FloatArray | None = None,
@@ -62,7 +62,7 @@ def fit_one_coin_skills(
     Args:
         answers: who answered what.
         known: the known class of each task, -1 where unknown; None without gold.
-        verdict: the components; the sign of each is chosen separately.
+        identifiability: the components; the sign of each is chosen separately.
         strength: prior strength in answers, with which each accuracy is shrunk toward the crowd's mean.
         start: accuracies to start from; by default all workers have skill 0.5.
         max_iterations: largest number of iterations.
@@ -78,7 +78,7 @@ def fit_one_coin_skills(
     is_compared = (answers.per_task > 1) | _is_known(answers, known)
     compared = answers if is_compared.all() else answers.where(is_compared[answers.task])
     start_accuracy = np.full(answers.n_workers, float(accuracy(np.array(START_SKILL), m)))
-    determined = verdict.determined[: answers.n_workers]
+    determined = identifiability.determined[: answers.n_workers]
     fit = fit_one_coin_em(
         blocks_of(compared, known),
         start=start_accuracy if start is None else start,
@@ -92,7 +92,7 @@ def fit_one_coin_skills(
     mean = fit.mean
     if m == 2:
         counted = np.where(determined, compared.per_worker, 0)
-        p = _oriented(p, compared.per_worker, verdict)
+        p = _oriented(p, compared.per_worker, identifiability)
         mean = float(p @ counted / counted.sum()) if counted.any() else mean
     return OneCoinSkills(p, mean, len(fit.log_likelihoods) - 1, fit.converged)
 
@@ -108,12 +108,12 @@ def log_likelihood_of(answers: Answers, p: FloatArray, known: IntArray | None) -
     return one_coin_log_likelihood(blocks_of(answers, known), np.clip(p, 1e-12, 1 - 1e-12))
 
 
-def _oriented(p: FloatArray, n: IntArray, verdict: Identifiability) -> FloatArray:
+def _oriented(p: FloatArray, n: IntArray, identifiability: Identifiability) -> FloatArray:
     """Return 1 - p for components that are worse than guessing: with two classes, p and 1 - p fit equally well."""
-    component = verdict.component[: len(p)]
-    total = np.bincount(component, n * (2 * p - 1), verdict.n_components)
-    anchored = np.zeros(verdict.n_components, dtype=bool)
-    anchored[verdict.component[len(p) :]] = True  # gold is the last worker of the crowd that was judged
+    component = identifiability.component[: len(p)]
+    total = np.bincount(component, n * (2 * p - 1), identifiability.n_components)
+    anchored = np.zeros(identifiability.n_components, dtype=bool)
+    anchored[identifiability.component[len(p) :]] = True  # gold is the last worker of the crowd that was judged
     oriented: FloatArray = np.where(((total < 0) & ~anchored)[component], 1 - p, p)
     return oriented
 
@@ -188,13 +188,15 @@ def with_gold(answers: Answers, known: IntArray | None) -> Answers:
     return answers if known is None else answers.with_worker(known)
 
 
-def judge(crowd: Answers, n_workers: int) -> Identifiability:
+def identify_crowd(crowd: Answers, n_workers: int) -> Identifiability:
     """Return the identifiability of a crowd whose workers from code ``n_workers`` on are known labels.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
-    >>> judge(answers, 2).identifiable.tolist(), judge(with_gold(answers, np.array([1])), 2).identifiable.tolist()
-    ([False], [True])
+    >>> identify_crowd(answers, 2).identifiable.tolist()
+    [False]
+    >>> identify_crowd(with_gold(answers, np.array([1])), 2).identifiable.tolist()
+    [True]
     """
     return identify(crowd, np.arange(crowd.n_workers) >= n_workers)
 
@@ -220,7 +222,7 @@ MAX_TWO_START_ANSWERS = 200_000
 
 
 def fit_either_way(
-    answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
+    answers: Answers, crowd: Answers, known: IntArray | None, identifiability: Identifiability, **options: Any
 ) -> OneCoinSkills:
     """Fit one accuracy per worker by EM from both starts, and return the fit with the larger likelihood.
 
@@ -228,7 +230,7 @@ def fit_either_way(
         answers: who answered what.
         crowd: the same, with the known labels as one more worker.
         known: the known class of each task, -1 where unknown; None without gold.
-        verdict: the components of that crowd.
+        identifiability: the components of that crowd.
         options: of `fit_one_coin_skills`.
 
     >>> import quorate
@@ -237,24 +239,24 @@ def fit_either_way(
     >>> fit_either_way(crowd.answers, crowd.answers, None, identify(crowd.answers)).converged
     True
     """
-    first = fit_one_coin_skills(answers, known, verdict, **options)
+    first = fit_one_coin_skills(answers, known, identifiability, **options)
     if answers.n_answers > MAX_TWO_START_ANSWERS:
         return first
-    start = _signed_start(crowd, answers.n_workers, verdict)
+    start = _signed_start(crowd, answers.n_workers, identifiability)
     if np.all(start >= 1 / answers.n_classes):
         return first
-    second = fit_one_coin_skills(answers, known, verdict, **{**options, "start": start})
+    second = fit_one_coin_skills(answers, known, identifiability, **{**options, "start": start})
     fits = [log_likelihood_of(answers, fit.accuracy, known) for fit in (first, second)]
     return second if fits[1] > fits[0] + 1e-6 else first
 
 
-def _signed_start(crowd: Answers, n_workers: int, verdict: Identifiability) -> FloatArray:
+def _signed_start(crowd: Answers, n_workers: int, identifiability: Identifiability) -> FloatArray:
     """Return start accuracies: skill 0.5, or -0.5/(M-1) for workers with a negative rank-one skill."""
     m = crowd.n_classes
     skills = rank_one_result(crowd).skills
     for gold in range(n_workers, crowd.n_workers):  # known labels are right: their component takes this sign
         if skills[gold] < 0:
-            skills = np.where(verdict.component == verdict.component[gold], -skills, skills)
+            skills = np.where(identifiability.component == identifiability.component[gold], -skills, skills)
     return accuracy(np.where(skills[:n_workers] < 0, -START_SKILL / (m - 1), START_SKILL), m)
 
 
@@ -309,10 +311,10 @@ def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.9
     check_classes(answers)
     known = known_classes(gold, answers)
     crowd = with_gold(answers, known)
-    verdict = judge(crowd, answers.n_workers)
-    one_coin_skills = fit_either_way(answers, crowd, known, verdict)
+    identifiability = identify_crowd(crowd, answers.n_workers)
+    one_coin_skills = fit_either_way(answers, crowd, known, identifiability)
     low, high = likelihood_intervals(answers, one_coin_skills.accuracy, known, critical_value(1, 1 - level))
-    unknown = ~verdict.determined[: answers.n_workers]
+    unknown = ~identifiability.determined[: answers.n_workers]
     fitted, below, above = (
         np.where(unknown, np.nan, skill_of(p, answers.n_classes)) for p in (one_coin_skills.accuracy, low, high)
     )
@@ -395,7 +397,7 @@ class WorkerPosterior:
 
 
 def fit_worker_posterior(
-    answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
+    answers: Answers, crowd: Answers, known: IntArray | None, identifiability: Identifiability, **options: Any
 ) -> WorkerPosterior:
     """Return the posterior of each worker's accuracy: the accuracies that a vote should use.
 
@@ -408,7 +410,7 @@ def fit_worker_posterior(
         answers: who answered what.
         crowd: the same, with the known labels as one more worker.
         known: the known class of each task, -1 where unknown; None without gold.
-        verdict: the components of that crowd.
+        identifiability: the components of that crowd.
         options: ``max_iterations`` and ``tolerance`` of `quorate.advice.adaptive_skills.fit_one_coin_skills`.
 
     >>> import quorate
@@ -424,9 +426,9 @@ def fit_worker_posterior(
     middle = (1 + 1 / m) / 2
     variance = (1 - 1 / m) ** 2 / 12
     strength = middle * (1 - middle) / variance - 1  # of the Beta distribution with this mean and variance: 8 if m = 2
-    one_coin_skills = fit_either_way(answers, crowd, known, verdict, strength=strength, **options)
+    one_coin_skills = fit_either_way(answers, crowd, known, identifiability, strength=strength, **options)
     mean = min(max(one_coin_skills.mean, 1.01 / m), 0.999)
-    n = answers.per_worker * np.where(verdict.determined[:n_workers], 1.0, 0.0)
+    n = answers.per_worker * np.where(identifiability.determined[:n_workers], 1.0, 0.0)
     (squared_slopes,) = blocks_of(answers, known).sum(_squared_slopes, one_coin_skills.accuracy, mean)
     # Fisher information at the mean, in units of answers with a known label.
     information = np.minimum(squared_slopes * mean * (1 - mean), n)

@@ -61,7 +61,7 @@ class Advice(Shown):
         examined = []
         if self.prospect is not None and self.prospect.sample is not None:
             examined.append("whether more answers help")
-        if advice_basis(self.result).verdict.n_components == 1:
+        if advice_basis(self.result).identifiability.n_components == 1:
             examined.append("which groups share few tasks")
         return examined
 

@@ -9,7 +9,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from quorate.advice.adaptive_skills import WorkerPosterior, check_classes, fit_worker_posterior, judge, with_gold
+from quorate.advice.adaptive_skills import (
+    WorkerPosterior,
+    check_classes,
+    fit_worker_posterior,
+    identify_crowd,
+    with_gold,
+)
 from quorate.advice.advice import Advice
 from quorate.advice.available_workers import (
     ROUNDING,
@@ -204,7 +210,7 @@ def advise_result(
         result,
         budget,
         worker_pool,
-        basis.verdict,
+        basis.identifiability,
         basis.worker_posterior,
         target_error=target_error,
         width=width,
@@ -218,7 +224,7 @@ def advise_result(
 class AdviceBasis:
     """What advice about a result needs and what does not depend on the budget and the options."""
 
-    verdict: Identifiability  # of the crowd, with the known labels as one more worker
+    identifiability: Identifiability  # of the crowd, with the known labels as one more worker
     worker_posterior: WorkerPosterior
     is_not_asked: BoolArray  # workers who probably guess or cannot be rated yet
     groups: Sequence[LooseGroup]  # groups of workers that share no tasks, or few, with the rest
@@ -236,12 +242,12 @@ def advice_basis(result: Result) -> AdviceBasis:
     if "_advice_basis" not in cache:
         answers = result.answers
         crowd = with_gold(answers, result.gold)
-        verdict = judge(crowd, answers.n_workers)
+        identifiability = identify_crowd(crowd, answers.n_workers)
         cache["_advice_basis"] = AdviceBasis(
-            verdict,
-            fit_worker_posterior(answers, crowd, result.gold, verdict, **_large_crowd_options(result)),
+            identifiability,
+            fit_worker_posterior(answers, crowd, result.gold, identifiability, **_large_crowd_options(result)),
             _not_to_be_asked(result),
-            groups_to_tie(answers, crowd, verdict),
+            groups_to_tie(answers, crowd, identifiability),
         )
     basis: AdviceBasis = cache["_advice_basis"]
     return basis
@@ -272,7 +278,7 @@ def advise_from(
     result: Result,
     budget: float,
     worker_pool: AvailableWorkers,
-    verdict: Identifiability,
+    identifiability: Identifiability,
     worker_posterior: WorkerPosterior,
     *,
     target_error: float | None = None,
@@ -284,9 +290,10 @@ def advise_from(
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
-    >>> verdict = judge(result.answers, 8)
-    >>> worker_posterior = fit_worker_posterior(result.answers, result.answers, None, verdict)
-    >>> advise_from(result, 5, gather_available_workers(result.answers, 5), verdict, worker_posterior).n_assignments
+    >>> identifiability = identify_crowd(result.answers, 8)
+    >>> worker_posterior = fit_worker_posterior(result.answers, result.answers, None, identifiability)
+    >>> worker_pool = gather_available_workers(result.answers, 5)
+    >>> advise_from(result, 5, worker_pool, identifiability, worker_posterior).n_assignments
     5
     """
     answers = result.answers
@@ -296,13 +303,13 @@ def advise_from(
     if is_stated is not None:  # the posterior of the other tasks is not supported by the answers
         posterior = np.where(is_stated[:, None], posterior, 1 / answers.n_classes)
     n = answers.n_workers
-    determined = verdict.determined[:n] & (answers.per_worker > 0)
+    determined = identifiability.determined[:n] & (answers.per_worker > 0)
     all_workers = worker_posterior.with_newcomers(worker_pool.size - n)
     accuracy = all_workers.accuracy
     weak = result.skill_estimates.weak
     most = worker_pool.most_answers(budget)
     repaired = repair_component(
-        answers, with_gold(answers, known), verdict, worker_pool, accuracy, posterior, most, width, weak, groups
+        answers, with_gold(answers, known), identifiability, worker_pool, accuracy, posterior, most, width, weak, groups
     )
     if worker_pool.priced:
         repaired = repaired.only(affordable(worker_pool.cost[repaired.worker], budget))

@@ -72,7 +72,7 @@ def shared_tasks_needed(accuracy: float, sure: float, n_classes: int, width: flo
 def repair_component(
     answers: Answers,
     crowd: Answers,
-    verdict: Identifiability,
+    identifiability: Identifiability,
     worker_pool: AvailableWorkers,
     accuracy: FloatArray,
     posterior: FloatArray,
@@ -86,7 +86,7 @@ def repair_component(
     Args:
         answers: who answered what.
         crowd: the same, with the known labels as one more worker.
-        verdict: the components of that crowd.
+        identifiability: the components of that crowd.
         worker_pool: who can be asked.
         accuracy: of each worker of the pool.
         posterior: tasks × classes.
@@ -105,12 +105,12 @@ def repair_component(
     """
     free = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
     order = free[np.lexsort([free, -worker_pool.load[free], -accuracy[free]])]
-    first = repair(answers, verdict, available=order)
+    first = repair(answers, identifiability, available=order)
     draft = _Draft(answers, worker_pool, accuracy, posterior.max(axis=1), order, budget, width)
     for task, worker in zip(first.task.tolist(), first.worker.tolist(), strict=True):
-        draft.add(task, worker, _repair_reason(verdict, worker, task, answers))
+        draft.add(task, worker, _repair_reason(identifiability, worker, task, answers))
     n_repair = len(draft.task)
-    for group in groups_to_tie(answers, crowd, verdict) if groups is None else groups:
+    for group in groups_to_tie(answers, crowd, identifiability) if groups is None else groups:
         if len(draft.task) < budget:
             draft.tie(group, first)
     if weak is not None and not draft.task:  # answers that connect groups come first, and may be sufficient
@@ -118,7 +118,7 @@ def repair_component(
         for comparison in comparisons(answers, weak, asked.tolist()):
             if len(draft.task) < budget:
                 draft.compare(comparison)
-    draft.scale(verdict)
+    draft.scale(identifiability)
     return ComponentRepair(
         np.array(draft.task, np.int64),
         np.array(draft.worker, np.int64),
@@ -129,18 +129,18 @@ def repair_component(
     )
 
 
-def _repair_reason(verdict: Identifiability, worker: int, task: int, answers: Answers) -> str:
-    component_of_task = verdict.component[answers.worker[np.searchsorted(answers.task, task)]]
-    component_of_worker = verdict.component[worker] if worker < answers.n_workers else -1
+def _repair_reason(identifiability: Identifiability, worker: int, task: int, answers: Answers) -> str:
+    component_of_task = identifiability.component[answers.worker[np.searchsorted(answers.task, task)]]
+    component_of_worker = identifiability.component[worker] if worker < answers.n_workers else -1
     if component_of_worker == component_of_task:
         return "repair: makes ratings possible"
-    n_joined = verdict.sizes[component_of_task]
+    n_joined = identifiability.sizes[component_of_task]
     if component_of_worker >= 0:
-        n_joined = min(verdict.sizes[component_of_worker], n_joined)
+        n_joined = min(identifiability.sizes[component_of_worker], n_joined)
     return f"repair: joins {count(int(n_joined), 'worker')} to the rest"
 
 
-def groups_to_tie(answers: Answers, crowd: Answers, verdict: Identifiability) -> list[LooseGroup]:
+def groups_to_tie(answers: Answers, crowd: Answers, identifiability: Identifiability) -> list[LooseGroup]:
     """Return the groups of workers that share no tasks, or few, with the rest, the largest first.
 
     They are the groups that `quorate diagnose` names. In a large crowd, a sample of whole tasks is searched.
@@ -148,29 +148,29 @@ def groups_to_tie(answers: Answers, crowd: Answers, verdict: Identifiability) ->
     Args:
         answers: who answered what.
         crowd: the same, with the known labels as one more worker.
-        verdict: the components of that crowd.
+        identifiability: the components of that crowd.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 8, 4, seed=0).answers
     >>> groups_to_tie(answers, answers, identify(answers))
     []
     """
-    if verdict.n_components > 1:
-        return _apart(verdict, answers)
+    if identifiability.n_components > 1:
+        return _apart(identifiability, answers)
     n_workers = answers.n_workers
     sample = sample_for_tests(answers)
     if sample is not None:
-        return list(sampled_ties(crowd, sample.of(crowd), verdict, n_workers).loose)
+        return list(sampled_ties(crowd, sample.of(crowd), identifiability, n_workers).loose)
     pairs = pair_stats(crowd) if too_many_pairs(crowd) is None else None
     anchor = n_workers if crowd.n_workers > n_workers else None
     return loose_groups(np.arange(crowd.n_workers), pairs, crowd, anchor=anchor)
 
 
-def _apart(verdict: Identifiability, answers: Answers) -> list[LooseGroup]:
+def _apart(identifiability: Identifiability, answers: Answers) -> list[LooseGroup]:
     """Return the components except the first, as groups that share no task with the rest yet; the largest first."""
     first = np.flatnonzero(np.diff(answers.task, prepend=-1))  # all workers of a task are in the same component
-    tasks = np.bincount(verdict.component[answers.worker[first]], minlength=verdict.n_components)
-    members = grouped(verdict.component[: answers.n_workers], verdict.n_components)
+    tasks = np.bincount(identifiability.component[answers.worker[first]], minlength=identifiability.n_components)
+    members = grouped(identifiability.component[: answers.n_workers], identifiability.n_components)
     # Components with a single task are left out: one task determines no skill.
     chosen = np.flatnonzero(tasks > 1)[:MAX_GROUPS].tolist()
     return [LooseGroup(members[k], 0, int(tasks[k])) for k in chosen if k > 0]
@@ -282,15 +282,15 @@ class _Draft:
         reason = f"settle: identifies {n_weak}"
         self.ask(np.array([comparison.worker]), of_partner, n_shared, int(of_partner.sum()), reason)
 
-    def scale(self, verdict: Identifiability) -> None:
+    def scale(self, identifiability: Identifiability) -> None:
         """Assign a third worker to tasks with two answers, if too few tasks close an odd cycle."""
         a = self.answers
         n = a.per_task + np.bincount(np.array(self.task, np.int64), minlength=a.n_tasks)
         have = int((n >= 3).sum())
-        has_scale_by_gold = verdict.identifiable[0] != (not verdict.bipartite[0])
+        has_scale_by_gold = identifiability.identifiable[0] != (not identifiability.bipartite[0])
         if have >= MAX_SHARED_TASKS or has_scale_by_gold:
             return
-        if not verdict.bipartite[0] and not _two_sided_without_threes(a):
+        if not identifiability.bipartite[0] and not _two_sided_without_threes(a):
             return
         pairs = a.per_task == 2
         self.ask(self.order, pairs & (n == 2), have, int((n >= 2).sum()), "settle: a third answer to the task")

@@ -144,8 +144,8 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> S
     420
     """
     answers = result.answers
-    verdict = result.identifiability
-    component = verdict.component[: answers.n_workers]
+    identifiability = result.identifiability
+    component = identifiability.component[: answers.n_workers]
     chosen = choose_workers(answers, component, MAX_WORKERS, [code for pair in copying for code in pair])
     pairs = pairs_among(answers, chosen)
     edge_index = strongest(pairs, len(chosen), MAX_EDGES)

@@ -65,7 +65,9 @@ class PartPairs:
         return len(self.members)
 
 
-def counted_pairs(crowd: Answers, verdict: Identifiability, *, is_large: bool = False) -> tuple[PairStats, str | None]:
+def counted_pairs(
+    crowd: Answers, identifiability: Identifiability, *, is_large: bool = False
+) -> tuple[PairStats, str | None]:
     """Return the pairs, and the reason if those of some components are left out (None if all are counted).
 
     If there are too many pairs, only those of bipartite components are counted: these are few, because no task of a
@@ -73,7 +75,7 @@ def counted_pairs(crowd: Answers, verdict: Identifiability, *, is_large: bool = 
 
     Args:
         crowd: who answered what.
-        verdict: its components.
+        identifiability: its components.
         is_large: whether there are too many answers for a table of all pairs.
 
     >>> import quorate
@@ -86,19 +88,19 @@ def counted_pairs(crowd: Answers, verdict: Identifiability, *, is_large: bool = 
     reason = f"there are {crowd.n_answers:,} answers" if is_large else too_many_pairs(crowd)
     if reason is None:
         return pair_stats(crowd), None
-    return pair_stats(crowd.where(verdict.bipartite[verdict.component[crowd.worker]])), reason
+    return pair_stats(crowd.where(identifiability.bipartite[identifiability.component[crowd.worker]])), reason
 
 
 def parts(
-    verdict: Identifiability, pairs: PairStats, *, complete: bool, components: Iterable[Component] | None = None
+    identifiability: Identifiability, pairs: PairStats, *, complete: bool, components: Iterable[Component] | None = None
 ) -> Iterator[PartPairs]:
     """Yield every component with its pairs, the largest first.
 
     Args:
-        verdict: the components.
+        identifiability: the components.
         pairs: of all workers, or of those of bipartite components.
         complete: whether ``pairs`` has the pairs of all workers.
-        components: with their witnesses; None: ``verdict.components()``.
+        components: with their witnesses; None: ``identifiability.components()``.
 
     >>> import quorate
     >>> from quorate.graph.components import identify
@@ -107,13 +109,13 @@ def parts(
     >>> [(part.n_codes, len(part.pairs)) for part in result]
     [(2, 1), (1, 0)]
     """
-    index = _index_in_component(verdict.component, verdict.n_components)
-    of_pair = verdict.component[pairs.i]
+    index = _index_in_component(identifiability.component, identifiability.n_components)
+    of_pair = identifiability.component[pairs.i]
     ordered_pairs = pairs.among(np.argsort(of_pair, kind="stable"))
     i = index[ordered_pairs.i]
     j = index[ordered_pairs.j]
-    ends = starts_of(np.bincount(of_pair, minlength=verdict.n_components)).tolist()
-    witnessed = verdict.components() if components is None else components
+    ends = starts_of(np.bincount(of_pair, minlength=identifiability.n_components)).tolist()
+    witnessed = identifiability.components() if components is None else components
     for part, start, stop in zip(witnessed, ends[:-1], ends[1:], strict=True):
         inside = slice(start, stop)
         known = complete or part.bipartite

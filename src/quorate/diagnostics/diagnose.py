@@ -274,14 +274,14 @@ class Diagnosis(Shown):
 
     def _graph_lines(self) -> Iterator[str]:
         """State the shape of the interaction graph."""
-        verdict = self.result.identifiability
-        n_broken = int((~verdict.identifiable).sum())
-        if verdict.n_components > 1:
+        identifiability = self.result.identifiability
+        n_broken = int((~identifiability.identifiable).sum())
+        if identifiability.n_components > 1:
             which = f"{n_broken} of them not" if n_broken else "all of them"
-            components = count(verdict.n_components, "component")
+            components = count(identifiability.n_components, "component")
             yield f"interaction graph: {components}, {which} identifiable"
         else:
-            shape = "bipartite" if verdict.bipartite[0] else "with an odd cycle"
+            shape = "bipartite" if identifiability.bipartite[0] else "with an odd cycle"
             yield f"interaction graph: connected, {shape}"
 
     def columns(self) -> list[str]:
@@ -536,7 +536,7 @@ def rank_one_result(answers: Answers, *, gold: Source = None) -> Result:
 def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:
     """Return the diagnosis: tests on the rank-one skills of ``result``, and for single workers on ``judged``."""
     answers = result.answers
-    verdict = result.identifiability
+    identifiability = result.identifiability
     inference = result.inference
     crowd = answers
     if isinstance(inference, OneCoinInference) and inference.crowd.n_workers > answers.n_workers:
@@ -544,11 +544,11 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     pair_sample = sample_for_pair_tests(answers)
     tested = answers if pair_sample is None else pair_sample.answers
     pair_crowd = None if pair_sample is None else pair_sample.of(crowd)
-    pairs, uncounted = counted_pairs(crowd, verdict, is_large=pair_sample is not None)
+    pairs, uncounted = counted_pairs(crowd, identifiability, is_large=pair_sample is not None)
     sample = sample_for_tests(answers)
     tested_crowd = None if sample is None else sample.of(crowd)
-    witnessed = None if tested_crowd is None else sampled_components(crowd, tested_crowd, verdict)
-    components_of_graph = list(parts(verdict, pairs, complete=uncounted is None, components=witnessed))
+    witnessed = None if tested_crowd is None else sampled_components(crowd, tested_crowd, identifiability)
+    components_of_graph = list(parts(identifiability, pairs, complete=uncounted is None, components=witnessed))
     findings = [*graph_findings(result, components_of_graph, crowd, tested_crowd), *weak_findings(judged)]
     why_no_pairs = _too_many_pairs(crowd, pair_crowd)
     why_no_groups = _too_many_pairs(crowd, tested_crowd)
@@ -587,7 +587,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     return Diagnosis(
         result,
         components,
-        repair(answers, verdict),
+        repair(answers, identifiability),
         ordered(findings),
         tuple(not_asked),
         proposed,

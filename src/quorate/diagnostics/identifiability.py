@@ -146,13 +146,13 @@ MIN_COMPONENT_WORKERS = 4  # workers: the smallest component that can be nearly 
 
 
 def tie_findings(
-    parts: Iterable[PartPairs], verdict: Identifiability, crowd: Answers | None, answers: Counted
+    parts: Iterable[PartPairs], identifiability: Identifiability, crowd: Answers | None, answers: Counted
 ) -> Iterator[Finding]:
     """Yield findings about groups of workers whose sign or scale depends on a few shared tasks.
 
     Args:
         parts: every component with its pairs; only identifiable ones are examined.
-        verdict: the components of the interaction graph.
+        identifiability: the components of the interaction graph.
         crowd: who answered what, the known labels as one more worker; None where only counts are available.
         answers: the ids of the workers.
 
@@ -161,11 +161,14 @@ def tie_findings(
     >>> from quorate.graph.components import identify
     >>> from quorate.graph.pairs import pair_stats
     >>> answers = quorate.simulate.crowd(100, 8, 4, seed=0).answers
-    >>> verdict = identify(answers)
-    >>> list(tie_findings(parts(verdict, pair_stats(answers), complete=True), verdict, answers, answers))
+    >>> identifiability = identify(answers)
+    >>> components = parts(identifiability, pair_stats(answers), complete=True)
+    >>> list(tie_findings(components, identifiability, answers, answers))
     []
     """
-    positions = None if crowd is None else grouped(verdict.component[crowd.worker], verdict.n_components)
+    positions = (
+        None if crowd is None else grouped(identifiability.component[crowd.worker], identifiability.n_components)
+    )
     for number, part in enumerate(parts):
         if not part.part.identifiable or part.part.bipartite or part.n_codes < MIN_COMPONENT_WORKERS:
             continue

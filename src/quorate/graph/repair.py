@@ -24,7 +24,7 @@ class Repair:
         return len(self.task) if self.counted is None else self.counted
 
 
-def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | None = None) -> Repair:
+def repair(answers: Answers, identifiability: Identifiability, *, available: IntArray | None = None) -> Repair:
     """Return a smallest set of assignments after which the interaction graph is connected and has an odd cycle.
 
     Each new answer connects at most two components, so c components need c - 1 answers. If one worker of every other
@@ -35,7 +35,7 @@ def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | 
 
     Args:
         answers: who answered what.
-        verdict: the components of their graph.
+        identifiability: the components of their graph.
         available: workers who can be asked, in order of preference; codes from ``n_workers`` on are workers without
             answers. By default all workers, those with most answers first.
 
@@ -47,29 +47,29 @@ def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | 
     [(1, 'c')]
     """
     empty = np.zeros(0, np.int64)
-    if verdict.n_components == 1 and verdict.identifiable[0]:
+    if identifiability.n_components == 1 and identifiability.identifiable[0]:
         return Repair(empty, empty)
     order = np.lexsort([np.arange(answers.n_workers), -answers.per_worker]) if available is None else available
     if len(np.union1d(order, np.arange(answers.n_workers))) < 3 or answers.n_answers == 0 or len(order) == 0:
-        return Repair(empty, empty, possible=bool(verdict.identifiable.all()))
+        return Repair(empty, empty, possible=bool(identifiability.identifiable.all()))
     hub = _hub(answers, order)
-    hub_component = int(verdict.component[answers.worker[np.searchsorted(answers.task, hub)]])
+    hub_component = int(identifiability.component[answers.worker[np.searchsorted(answers.task, hub)]])
     known = order[order < answers.n_workers]
-    component, first = np.unique(verdict.component[known], return_index=True)
+    component, first = np.unique(identifiability.component[known], return_index=True)
     to_ask = known[first][component != hub_component]  # the preferred worker of each other component
     tasks = np.full(len(to_ask), hub)
     workers = to_ask
-    unavailable = np.setdiff1d(verdict.component[answers.worker], np.append(component, hub_component))
+    unavailable = np.setdiff1d(identifiability.component[answers.worker], np.append(component, hub_component))
     if len(unavailable):
-        of_hub = known[verdict.component[known] == hub_component]
+        of_hub = known[identifiability.component[known] == hub_component]
         if len(of_hub) + len(to_ask) == 0:  # only new workers are available: the first of them also answers the hub
             tasks = np.append(tasks, hub)
             workers = np.append(workers, order[0])
         connecting_worker = np.concatenate([of_hub, workers])[0]
-        task_of_component = _a_task_of_each(answers, verdict, unavailable)
+        task_of_component = _a_task_of_each(answers, identifiability, unavailable)
         tasks = np.concatenate([tasks, task_of_component])
         workers = np.concatenate([workers, np.full(len(task_of_component), connecting_worker)])
-    if not verdict.identifiable.any():
+    if not identifiability.identifiable.any():
         closing = _third_worker(answers, tasks, workers, order)
         if closing is None:
             return Repair(empty, empty, possible=False)
@@ -84,9 +84,9 @@ def _hub(answers: Answers, available: IntArray) -> int:
     return int(np.argmax(2 * np.minimum(answers.per_task, 2) + ((n_available == 0) & (answers.per_task > 0))))
 
 
-def _a_task_of_each(answers: Answers, verdict: Identifiability, components: IntArray) -> IntArray:
+def _a_task_of_each(answers: Answers, identifiability: Identifiability, components: IntArray) -> IntArray:
     """Return a task that workers of each component answered, with two answers if there is such a task."""
-    component = verdict.component[answers.worker]
+    component = identifiability.component[answers.worker]
     order = np.lexsort([answers.task, -np.minimum(answers.per_task[answers.task], 2), component])
     component_of_first, first = np.unique(component[order], return_index=True)
     return answers.task[order][first[np.searchsorted(component_of_first, components)]]

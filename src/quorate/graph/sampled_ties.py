@@ -40,7 +40,7 @@ class SampledTies:
     near_bipartite: tuple[Cut, ...]  # over the codes of all workers
 
 
-def sampled_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_workers: int) -> SampledTies:
+def sampled_ties(crowd: Answers, sample: Answers, identifiability: Identifiability, n_workers: int) -> SampledTies:
     """Return groups that few tasks link to the rest, searched in a sample and counted over all answers.
 
     The result is cached in the crowd, because `diagnose` and `advise` both need it.
@@ -48,7 +48,7 @@ def sampled_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_wo
     Args:
         crowd: who answered what, the known labels as one more worker.
         sample: the answers to some of its tasks, with the same codes of workers.
-        verdict: the components of the crowd.
+        identifiability: the components of the crowd.
         n_workers: number of workers without the known labels.
 
     >>> import quorate
@@ -60,12 +60,12 @@ def sampled_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_wo
     kept: tuple[Answers, SampledTies] | None = crowd.__dict__.get("_sampled_ties")
     if kept is not None and kept[0] is sample:
         return kept[1]
-    ties = _search_ties(crowd, sample, verdict, n_workers)
+    ties = _search_ties(crowd, sample, identifiability, n_workers)
     crowd.__dict__["_sampled_ties"] = (sample, ties)
     return ties
 
 
-def _search_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_workers: int) -> SampledTies:
+def _search_ties(crowd: Answers, sample: Answers, identifiability: Identifiability, n_workers: int) -> SampledTies:
     groups: list[IntArray] = []
     cuts: list[Cut] = []
     pieces = identify(sample)
@@ -86,7 +86,7 @@ def _search_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_wo
         cut = None if pairs is None else weakest_cut(pairs, len(members), two_sided=True)
         if cut is not None:
             cuts.append(_over_all_workers(cut, members, crowd.n_workers))
-    sides = [side for group in groups if (side := _smaller_side(group, verdict, n_workers)) is not None]
+    sides = [side for group in groups if (side := _smaller_side(group, identifiability, n_workers)) is not None]
     unique = sorted({tuple(side.tolist()) for side in sides}, key=lambda codes: (-len(codes), codes))[:MAX_GROUPS]
     loose = tuple(_confirmed_groups(crowd, [np.array(codes, np.int64) for codes in unique]))
     counted = (_counted_cut(crowd, cut) for cut in cuts)
@@ -95,7 +95,7 @@ def _search_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_wo
     return SampledTies(loose, near)
 
 
-def sampled_components(crowd: Answers, sample: Answers, verdict: Identifiability) -> Iterator[Component]:
+def sampled_components(crowd: Answers, sample: Answers, identifiability: Identifiability) -> Iterator[Component]:
     """Yield every component with its witness; odd cycles are those of a sample, if it has them.
 
     A cycle of the sample is a cycle of the crowd. All answers are searched only for components without such a cycle.
@@ -103,7 +103,7 @@ def sampled_components(crowd: Answers, sample: Answers, verdict: Identifiability
     Args:
         crowd: who answered what.
         sample: the answers to some of its tasks, with the same codes of workers.
-        verdict: the components of the crowd.
+        identifiability: the components of the crowd.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(400, 12, 4, seed=0).answers
@@ -114,20 +114,20 @@ def sampled_components(crowd: Answers, sample: Answers, verdict: Identifiability
     cycles: dict[int, tuple[int, ...]] = {}
     for part in identify(sample).components():
         if part.odd_cycle:
-            cycles.setdefault(int(verdict.component[part.odd_cycle[0]]), part.odd_cycle)
-    is_left = np.ones(verdict.n_components, dtype=bool)
+            cycles.setdefault(int(identifiability.component[part.odd_cycle[0]]), part.odd_cycle)
+    is_left = np.ones(identifiability.n_components, dtype=bool)
     is_left[list(cycles)] = False
-    is_searched = is_left[verdict.component]
+    is_searched = is_left[identifiability.component]
     searched = is_searched[crowd.worker] if is_searched.any() else np.zeros(crowd.n_answers, dtype=bool)
-    without_largest = verdict.with_edges_of(crowd.where(searched))
+    without_largest = identifiability.with_edges_of(crowd.where(searched))
     for number, part in enumerate(without_largest.components()):
         cycle = cycles.get(number)
         yield part if cycle is None else replace(part, odd_cycle=cycle, sides=((), ()))
 
 
-def _smaller_side(group: IntArray, verdict: Identifiability, n_workers: int) -> IntArray | None:
+def _smaller_side(group: IntArray, identifiability: Identifiability, n_workers: int) -> IntArray | None:
     """Return the group or the rest of its component: the side without known labels, or the smaller; None if no rest."""
-    component = np.flatnonzero(verdict.component == verdict.component[group[0]])
+    component = np.flatnonzero(identifiability.component == identifiability.component[group[0]])
     rest = np.setdiff1d(component, group)
     if len(rest) == 0:
         return None

@@ -10,7 +10,7 @@ from quorate.graph.components import identify_pairs
 from quorate.graph.pairs import PairStats, correlations
 from quorate.ledger.entries import DROPPED
 from quorate.skills.estimate_skills import Estimate, solve
-from quorate.skills.identification import IDENTIFIED, STATUSES, WEAKLY_IDENTIFIED, Evidence
+from quorate.skills.identification import IDENTIFIED, STATUSES, WEAKLY_IDENTIFIED, Identification
 from quorate.skills.moments import Moments, from_pairs
 from quorate.skills.pendant import trees_of_pairs
 from quorate.skills.weak_identification import PairGraph, weak_identification
@@ -96,10 +96,10 @@ def pair_skills(pairs: PairStats, names: pa.Array, per_worker: IntArray, n_class
         return from_pairs(n, pairs.i, pairs.j, pairs.shared.astype(np.float64), correlations(pairs, n_classes))
 
     identifiability = identify_pairs(pairs, n, is_gold)
-    evidence = Evidence(
+    identification = Identification(
         per_worker, n_classes, is_gold, None, "shared", identifiability, int(pairs.shared.sum()), lambda: pairs, moments
     )
-    estimate = solve(evidence)
+    estimate = solve(identification)
     status = _with_weak(estimate, pairs, n_classes)
     columns = {
         "worker": names,

@@ -14,7 +14,7 @@ from quorate.methods.er import count_pairs
 from quorate.methods.fit import outcome, with_gold_counts
 from quorate.notes import NOT_CONVERGED, Note
 from quorate.result import Result
-from quorate.skills.identification import IDENTIFIED, UNINFORMED, gather, statuses
+from quorate.skills.identification import IDENTIFIED, UNINFORMED, identify_workers, statuses
 from quorate.skills.objective import CAPPED, CONVERGED, box
 from quorate.skills.signs import orient, weighed_signs
 from quorate.skills.skill_notes import undetermined_note
@@ -71,18 +71,18 @@ def m_msr(
     known = known_classes(gold, answers)
     if answers.n_classes < 2:
         return outcome("m-msr", answers, majority(answers), gold=known)
-    evidence = gather(answers)
-    verdict = evidence.verdict
-    status = statuses(evidence)
+    identification = identify_workers(answers)
+    graph = identification.graph
+    status = statuses(identification)
     all_pairs = count_pairs(answers, "m-msr")
     # A component without an odd cycle determines no skills; its pairs are left out.
-    pairs = all_pairs.among(verdict.determined[all_pairs.i])
+    pairs = all_pairs.among(graph.determined[all_pairs.i])
     correlation = correlations(pairs, answers.n_classes)
     completion = complete(
         pairs.i,
         pairs.j,
         np.abs(correlation),
-        verdict.component,
+        graph.component,
         n_answers=answers.per_worker,
         trim=trim,
         max_iterations=max_iterations,
@@ -93,16 +93,22 @@ def m_msr(
     lower, upper = box(answers.per_worker, answers.n_classes, tau=1.0)
     size = np.minimum(np.where(status == IDENTIFIED, completion.size, 0.0), upper)
     signs = weighed_signs(len(size), pairs.i, pairs.j, pairs.shared * correlation * size[pairs.i] * size[pairs.j])
-    oriented, _ = orient(signs.sign * size, verdict.component, np.zeros(verdict.n_components, dtype=bool))
+    oriented, _ = orient(signs.sign * size, graph.component, np.zeros(graph.n_components, dtype=bool))
     skills = np.where(status == IDENTIFIED, np.clip(oriented, lower, upper), np.nan)
     weights = vote_weights(answers, skills)
     task_vote = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights)
-    notes = tuple(undetermined_note(status, verdict.component))
+    notes = tuple(undetermined_note(status, graph.component))
     if completion.status != CONVERGED:
         notes += (Note(NOT_CONVERGED, f"m-msr: {completion.status} (after {completion.iterations:,} rounds)"),)
     skill_estimates = WorkerEstimates(skills=skills, weights=weights, status=status, signs=signs)
     result = outcome(
-        "m-msr", answers, task_vote, gold=known, skill_estimates=skill_estimates, identifiability=verdict, notes=notes
+        "m-msr",
+        answers,
+        task_vote,
+        gold=known,
+        skill_estimates=skill_estimates,
+        identifiability=graph,
+        notes=notes,
     )
     return with_gold_counts(result)
 

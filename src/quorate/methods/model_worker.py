@@ -22,7 +22,7 @@ from quorate.io.predictions import Predictions, read_predictions
 from quorate.models.confusion import pooled_confusion
 from quorate.models.scorer import SkillScorer
 from quorate.notes import MODEL, TRAINED, Note
-from quorate.skills.identification import gather
+from quorate.skills.identification import identify_workers
 from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import majority
@@ -223,7 +223,7 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
     (True, True)
     """
     blocks = blocks_of(answers)
-    if answers.n_classes < 2 or not gather(answers).verdict.determined.any():
+    if answers.n_classes < 2 or not identify_workers(answers).graph.determined.any():
         return None
     bias = response_bias(blocks)
     skills = shrunk_skills(blocks, bias)

@@ -57,7 +57,7 @@ from quorate.models.confusion import (
 from quorate.models.response_bias import ResponseBias
 from quorate.models.scorer import PluralityScorer, Scorer, SkillScorer
 from quorate.skills.centred_skills import CentredEstimates, centred_estimates
-from quorate.skills.identification import gather
+from quorate.skills.identification import identify_workers
 from quorate.skills.priors import Priors, determined_by
 from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.skills.worker_estimates import WorkerEstimates
@@ -114,12 +114,14 @@ def fit(
     if dependence not in DEPENDENCES:
         raise unknown(dependence, DEPENDENCES, "dependence")
     has_gold = count_gold(blocks) > 0
-    evidence = gather(blocks)
-    determined = evidence.verdict.determined if skills is None else determined_by(evidence.verdict, skills)
+    identification = identify_workers(blocks)
+    determined = identification.graph.determined if skills is None else determined_by(identification.graph, skills)
     anchored, free = _split_gold(blocks, determined, has_gold)
     has_anchors = has_gold and count_gold(anchored) > 0
-    without_gold = centred_estimates(gather(anchored, use_block_gold=True) if has_anchors else evidence, skills)
-    workers = centred_estimates(gather(blocks, use_block_gold=True), skills) if has_gold else without_gold
+    without_gold = centred_estimates(
+        identify_workers(anchored, use_block_gold=True) if has_anchors else identification, skills
+    )
+    workers = centred_estimates(identify_workers(blocks, use_block_gold=True), skills) if has_gold else without_gold
     crowd = _estimate(anchored, without_gold)
     groups = None if group is None or crowd.model is None else group_codes(group)
     factor_weight = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)
@@ -206,7 +208,7 @@ def fit(
     return Fitted(
         vote=prediction,
         skill_estimates=estimates,
-        identifiability=workers.evidence.verdict,
+        identifiability=workers.identification.graph,
         fitted_confusion=_confusion_matrices(blocks, scorer, prediction, has_gold),
         basis=basis,
         notes=(*workers.notes, *basis.notes()),
@@ -316,7 +318,7 @@ def search_copying(blocks: Blocks) -> IntArray | None:
     >>> search_copying(blocks_of(quorate.simulate.crowd(300, 10, 5, seed=0).answers)) is None
     True
     """
-    crowd = _estimate(blocks, centred_estimates(gather(blocks)))
+    crowd = _estimate(blocks, centred_estimates(identify_workers(blocks)))
     if crowd.model is None:
         return None
     return _search_copying(blocks, crowd, one_factor_fit(blocks, crowd.bias))

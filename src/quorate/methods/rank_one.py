@@ -11,7 +11,7 @@ from quorate.errors import OptionError, unknown
 from quorate.methods.fit import ByLogOdds, ByWeights, Fitted
 from quorate.notes import Note
 from quorate.skills.estimate_skills import SIGN_RULES, solve
-from quorate.skills.identification import SHARED_TASKS, THRESHOLDS, AnswerEvidence, gather
+from quorate.skills.identification import SHARED_TASKS, THRESHOLDS, AnswersIdentification, identify_workers
 from quorate.skills.moments import WEIGHTINGS, Weighting
 from quorate.skills.rank_one_score import OneCoinInference
 from quorate.skills.skill_notes import orientation_note, undetermined_note
@@ -60,7 +60,7 @@ def fit(
     """
     check_choices(solver=solver, tau=tau, weighting=weighting, signs=signs, threshold_by=threshold_by)
     prior = None if prior is None else check_prior(prior, blocks.n_classes)
-    evidence = gather(
+    identification = identify_workers(
         blocks,
         use_block_gold=count_gold(blocks) > 0,
         weighting=weighting,
@@ -68,34 +68,34 @@ def fit(
         threshold_by=threshold_by,
     )
     workers, notes = estimate_workers(
-        blocks, evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options
+        blocks, identification, solver=solver, tau=tau, signs=signs, start=start, **solver_options
     )
     workers = workers.with_gold(blocks, None, centred=False)
     none_identified = bool(np.isnan(workers.skills).all())
     vote: ByWeights | ByLogOdds = ByLogOdds(workers.weights, prior)
     if none_identified:
         vote = ByWeights(np.ones(blocks.n_workers))
-    return Fitted(vote=vote, skill_estimates=workers, identifiability=evidence.verdict, notes=notes)
+    return Fitted(vote=vote, skill_estimates=workers, identifiability=identification.graph, notes=notes)
 
 
 def estimate_workers(
-    answers: Answered, evidence: AnswerEvidence, **choices: Any
+    answers: Answered, identification: AnswersIdentification, **choices: Any
 ) -> tuple[WorkerEstimates, tuple[Note, ...]]:
     """Solve for the skills, and weigh the workers by them.
 
     Args:
         answers: who answered what.
-        evidence: statistics of the pairs; if there is gold, its last worker is the gold.
+        identification: statistics of the pairs; if there is gold, its last worker is the gold.
         choices: options of the solver; see `fit`.
 
     Returns the estimates of the workers, without the gold worker, and notes on them.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
-    >>> estimate_workers(crowd.answers, gather(crowd.answers))[0].solution.converged
+    >>> estimate_workers(crowd.answers, identify_workers(crowd.answers))[0].solution.converged
     True
     """
-    estimates = solve(evidence, **choices)
+    estimates = solve(identification, **choices)
     # without the gold worker
     skills = estimates.skills[: answers.n_workers]
     status = estimates.status[: answers.n_workers]
@@ -107,11 +107,11 @@ def estimate_workers(
         signs=estimates.signs,
         inference=None
         if estimates.solution is None
-        else OneCoinInference(evidence.crowd, estimates.skills, ~evidence.is_gold),
+        else OneCoinInference(identification.crowd, estimates.skills, ~identification.is_gold),
     )
     return skill_estimates, (
-        *undetermined_note(status, evidence.verdict.component),
-        *orientation_note(evidence),
+        *undetermined_note(status, identification.graph.component),
+        *orientation_note(identification),
         *estimates.notes,
     )
 

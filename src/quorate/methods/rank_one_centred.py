@@ -9,7 +9,7 @@ from quorate.blocks.block import Block, Blocks, count_gold
 from quorate.methods.fit import ByWeights, Fitted
 from quorate.models.scorer import SkillScorer
 from quorate.skills.centred_skills import centred_estimates
-from quorate.skills.identification import gather
+from quorate.skills.identification import identify_workers
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import Vote, by_posterior
 
@@ -26,14 +26,14 @@ def fit(blocks: Blocks) -> Fitted:
     >>> bool((result.vote.label == crowd.truth).mean() > 0.85)
     True
     """
-    evidence = gather(blocks, use_block_gold=count_gold(blocks) > 0)
-    workers = centred_estimates(evidence)
+    identification = identify_workers(blocks, use_block_gold=count_gold(blocks) > 0)
+    workers = centred_estimates(identification)
     vote: ByWeights | BySkills = ByWeights(np.ones(blocks.n_workers))
     if workers.bias_of_workers is not None:
         frequency: FloatArray = workers.bias_of_workers.frequency[: blocks.n_workers]
         vote = BySkills(SkillScorer(workers.skills, frequency, workers.bias_of_workers.prior))
     skills = workers.skill_estimates.with_gold(blocks, None, centred=True)
-    return Fitted(vote=vote, skill_estimates=skills, identifiability=evidence.verdict, notes=workers.notes)
+    return Fitted(vote=vote, skill_estimates=skills, identifiability=identification.graph, notes=workers.notes)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from quorate.models.response_bias import ResponseBias, class_prior_by_response_b
 from quorate.notes import Note
 from quorate.skills.centred import Centred, centred_skills
 from quorate.skills.centred_score import CentredInference
-from quorate.skills.identification import BIPARTITE, IDENTIFIED, ISOLATED, AnswerEvidence, statuses
+from quorate.skills.identification import BIPARTITE, IDENTIFIED, ISOLATED, AnswersIdentification, statuses
 from quorate.skills.priors import Priors, determined_by, oriented_components
 from quorate.skills.signs import orient
 from quorate.skills.skill_notes import orientation_note, sign_note, undetermined_note
@@ -186,7 +186,7 @@ def shrink_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray
 class CentredEstimates:
     """Centred estimates of the workers, and the parameters of their vote."""
 
-    evidence: AnswerEvidence
+    identification: AnswersIdentification
     status: IntArray  # of each worker without gold
     skills: FloatArray  # for the vote: the crowd's mean where they are not determined
     mean: float  # the crowd's mean skill
@@ -200,7 +200,7 @@ class CentredEstimates:
     def skill_estimates(self) -> WorkerEstimates:
         """Estimates of the workers, on the scale of the fitted class prior."""
         n = len(self.status)
-        m = self.evidence.n_classes
+        m = self.identification.n_classes
         if self.centred is None:
             return WorkerEstimates(
                 skills=np.full(n, np.nan), weights=np.zeros(n) if m > 1 else np.ones(n), status=self.status
@@ -225,76 +225,76 @@ class CentredEstimates:
         orientation = self.orientation
         assert centred is not None  # callers ask only if some skill is determined
         assert orientation is not None
-        first = _inference(self.evidence, centred, orientation, self.priors, self.prior_scale)
+        first = _inference(self.identification, centred, orientation, self.priors, self.prior_scale)
         bias_of_workers = converged_response_bias(first)
         scaled_skills = centred.clip(first.on_scale(centred.solution.skills, bias_of_workers.spread))
         scaled = (scaled_skills, bias_of_workers, centred.bias_of_workers.spread / bias_of_workers.spread)
-        return _inference(self.evidence, centred, orientation, self.priors, scaled=scaled)
+        return _inference(self.identification, centred, orientation, self.priors, scaled=scaled)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
         """Notes on undetermined skills, prior skills, and the assumptions behind the signs."""
         known = () if self.priors is None else self.priors.notes
         notes = (
-            *undetermined_note(self.status, self.evidence.verdict.component),
+            *undetermined_note(self.status, self.identification.graph.component),
             *known,
-            *orientation_note(self.evidence),
+            *orientation_note(self.identification),
         )
         if self.centred is None or not self._sign_is_uncertain():
             return notes
         information = 1 / np.maximum(self.inference.noise(), 1e-12)
-        component = self.evidence.verdict.component
-        free = self.evidence.free
+        component = self.identification.graph.component
+        free = self.identification.unanchored
         return (*notes, *sign_note(self.inference.skills, information, component, free))
 
     def _sign_is_uncertain(self) -> bool:
         """Whether the skills of a component without anchor may sum to zero, with a standard error of one per worker."""
         skills = self.inference.skills
-        component = self.evidence.verdict.component
-        n = len(self.evidence.free)
+        component = self.identification.graph.component
+        n = len(self.identification.unanchored)
         known = ~np.isnan(skills)
         count = np.bincount(component[known], minlength=n)
         total = np.bincount(component[known], skills[known], minlength=n)
-        return bool((np.abs(total) < np.sqrt(count))[self.evidence.free].any())
+        return bool((np.abs(total) < np.sqrt(count))[self.identification.unanchored].any())
 
 
-def centred_estimates(evidence: AnswerEvidence, priors: Priors | None = None) -> CentredEstimates:
+def centred_estimates(identification: AnswersIdentification, priors: Priors | None = None) -> CentredEstimates:
     """Estimate skills from centred answers, and orient every component.
 
     Args:
-        evidence: of the answers; its last worker is the known labels, if there are any.
+        identification: of the answers; its last worker is the known labels, if there are any.
         priors: skills of workers from earlier runs.
 
     >>> import quorate
-    >>> from quorate.skills.identification import gather
+    >>> from quorate.skills.identification import identify_workers
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
-    >>> bool(np.abs(centred_estimates(gather(crowd.answers)).skills - crowd.skills).mean() < 0.1)
+    >>> bool(np.abs(centred_estimates(identify_workers(crowd.answers)).skills - crowd.skills).mean() < 0.1)
     True
     """
-    n = int((~evidence.is_gold).sum())
+    n = int((~identification.is_gold).sum())
     if priors is not None:
-        evidence = replace(evidence, oriented=oriented_components(evidence.verdict, priors))
-    status = statuses(evidence)[:n]
-    determined = evidence.verdict.determined
+        identification = replace(identification, oriented=oriented_components(identification.graph, priors))
+    status = statuses(identification)[:n]
+    determined = identification.graph.determined
     if priors is not None:
-        determined = determined_by(evidence.verdict, priors)
+        determined = determined_by(identification.graph, priors)
         status = np.where(np.isin(status, (BIPARTITE, ISOLATED)) & determined[:n], IDENTIFIED, status)
     is_known: BoolArray = status == IDENTIFIED
     if not np.any(is_known):
-        return CentredEstimates(evidence, status, np.zeros(n), 0.0)
-    all_priors = None if priors is None else priors.of_first(evidence.crowd.n_workers)
+        return CentredEstimates(identification, status, np.zeros(n), 0.0)
+    all_priors = None if priors is None else priors.of_first(identification.crowd.n_workers)
     factor = 1.0
-    centred = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=all_priors)
+    centred = centred_skills(identification.crowd, is_gold=identification.is_gold, priors=all_priors)
     if all_priors is not None:
         # Skills are reported on the scale of the fitted class prior, but estimated on that of the pluralities.
-        orientation = _orientation(evidence, determined, centred)
-        after = converged_response_bias(_inference(evidence, centred, orientation, all_priors)).spread
+        orientation = _orientation(identification, determined, centred)
+        after = converged_response_bias(_inference(identification, centred, orientation, all_priors)).spread
         factor = float(np.sqrt(after / centred.bias_of_workers.spread))
-        centred = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=all_priors.scaled(factor))
-    orientation = _orientation(evidence, determined, centred)
+        centred = centred_skills(identification.crowd, is_gold=identification.is_gold, priors=all_priors.scaled(factor))
+    orientation = _orientation(identification, determined, centred)
     filled = np.where(is_known, (orientation.sign * centred.solution.skills)[:n], centred.mean)
     return CentredEstimates(
-        evidence, status, filled, centred.mean, centred, orientation, centred.bias_of_workers, all_priors, factor
+        identification, status, filled, centred.mean, centred, orientation, centred.bias_of_workers, all_priors, factor
     )
 
 
@@ -306,16 +306,16 @@ class _Orientation:
     sign: FloatArray  # by which the skills of the worker's component are multiplied: 1 or -1
 
 
-def _orientation(evidence: AnswerEvidence, determined: BoolArray, centred: Centred) -> _Orientation:
+def _orientation(identification: AnswersIdentification, determined: BoolArray, centred: Centred) -> _Orientation:
     """Orient every component without gold and without workers of known skill."""
     skills = centred.solution.skills
-    component = evidence.verdict.component
-    is_flipped = orient(skills, component, evidence.anchored)[1]
+    component = identification.graph.component
+    is_flipped = orient(skills, component, identification.anchored)[1]
     return _Orientation(determined, np.where(is_flipped[component], -1.0, 1.0))
 
 
 def _inference(
-    evidence: AnswerEvidence,
+    identification: AnswersIdentification,
     centred: Centred,
     orientation: _Orientation,
     priors: Priors | None,
@@ -326,7 +326,7 @@ def _inference(
     """Return the inference on the scale of the solution, or on another scale with the ridge multiplied by its factor.
 
     Args:
-        evidence: of the answers.
+        identification: of the answers.
         centred: the solution.
         orientation: which skills are determined, and their signs.
         priors: skills of workers from earlier runs.
@@ -339,10 +339,10 @@ def _inference(
     oriented_skills = np.where(orientation.determined, orientation.sign * skills, np.nan)
     pull = None if centred.pull is None else centred.pull * factor
     return CentredInference(
-        evidence.crowd,
+        identification.crowd,
         oriented_skills,
-        evidence.is_gold,
-        ~evidence.is_gold,
+        identification.is_gold,
+        ~identification.is_gold,
         bias_of_workers,
         centred.ridge * factor,
         priors,

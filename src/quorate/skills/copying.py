@@ -15,7 +15,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.models.copying import majority_of_group
 from quorate.skills.centred_score import CentredInference
 from quorate.skills.centred_skills import centred_estimates
-from quorate.skills.identification import COPYING, IDENTIFIED, gather
+from quorate.skills.identification import COPYING, IDENTIFIED, identify_workers
 from quorate.skills.intervals import PeerError, WorkerScore
 from quorate.skills.priors import Priors
 from quorate.skills.shrinkage import response_bias
@@ -114,19 +114,23 @@ def copying_estimates(
     is_copying: BoolArray = size[cluster] > 1
     first = np.unique(cluster, return_index=True)[1]
     unit_priors = None if priors is None else _unit_priors(priors, first, size)
-    units = centred_estimates(gather(majority_of_group(answers, cluster), gold), unit_priors)
+    units = centred_estimates(identify_workers(majority_of_group(answers, cluster), gold), unit_priors)
     if units.centred is None:
         return None
     inference = units.inference
-    evidence = gather(answers, gold)
+    identification = identify_workers(answers, gold)
     unit_of_worker = np.append(cluster, np.arange(len(size), len(inference.skills)))  # and gold
     is_copy = np.append(is_copying, np.zeros(len(unit_of_worker) - len(cluster), dtype=bool))
     peers = np.where(is_copy, 0.0, inference.skills[unit_of_worker])
     bias_of_workers = replace(
-        response_bias(evidence.crowd), prior=inference.bias_of_workers.prior, spread=inference.bias_of_workers.spread
+        response_bias(identification.crowd),
+        prior=inference.bias_of_workers.prior,
+        spread=inference.bias_of_workers.spread,
     )
     is_free = inference.is_free[unit_of_worker] & ~is_copy
-    members = CentredInference(evidence.crowd, peers, evidence.is_gold, is_free, bias_of_workers, inference.ridge)
+    members = CentredInference(
+        identification.crowd, peers, identification.is_gold, is_free, bias_of_workers, inference.ridge
+    )
 
     is_independent = ~is_copying & ~np.isnan(inference.skills[cluster])
     n_answers = np.where(is_independent, answers.per_worker, 0)

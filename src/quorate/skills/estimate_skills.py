@@ -10,7 +10,7 @@ from quorate.errors import OptionError
 from quorate.notes import Note
 from quorate.skills.alternative_optimum import PairTable, check_alternative
 from quorate.skills.gradient_flow import follow_gradient_flow
-from quorate.skills.identification import IDENTIFIED, IGNORED, MAX_PAIRS, UNINFORMED, Evidence, statuses
+from quorate.skills.identification import IDENTIFIED, IGNORED, MAX_PAIRS, UNINFORMED, Identification, statuses
 from quorate.skills.objective import Problem, Solution, box
 from quorate.skills.signs import Signs, breadth_first_signs, contradicted_share, orient, weighed_signs
 from quorate.skills.skill_notes import alternative_note, sign_note, solver_note
@@ -34,7 +34,7 @@ class Estimate:
 
 
 def solve(
-    evidence: Evidence,
+    identification: Identification,
     *,
     solver: str = FLOW,
     tau: float = 1.0,
@@ -42,10 +42,10 @@ def solve(
     start: float | FloatArray | None = None,
     **options: Any,
 ) -> Estimate:
-    """Solve for the skills that the evidence determines.
+    """Solve for the skills that the pairs of workers determine.
 
     Args:
-        evidence: statistics of the pairs.
+        identification: statistics of the pairs.
         solver: ``flow``, replaced by ``coordinate`` above the limit of the pair table; ``coordinate``, ``gradient`` or
             ``exponentiated``.
         tau: keeps each skill tau/sqrt(N_i) away from ±1.
@@ -57,61 +57,61 @@ def solve(
         OptionError: the start has another length, or a value outside [-1, 1].
 
     >>> import quorate
-    >>> from quorate.skills.identification import gather
+    >>> from quorate.skills.identification import identify_workers
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
-    >>> solve(gather(crowd.answers)).solution.converged
+    >>> solve(identify_workers(crowd.answers)).solution.converged
     True
     """
-    status = statuses(evidence)
+    status = statuses(identification)
     skills = np.where(status == IGNORED, 0.0, np.nan)
     if not np.any(status == IDENTIFIED):
         return Estimate(skills, status, None, None)
-    lower, upper = box(evidence.per_worker, evidence.n_classes, tau)
-    lower[evidence.is_gold] = upper[evidence.is_gold] = 1.0
-    problem = Problem(evidence.moments, lower, upper, evidence.per_worker.astype(np.float64))
-    begin = _gold_start(evidence) if start is None else _start(start, evidence)
+    lower, upper = box(identification.per_worker, identification.n_classes, tau)
+    lower[identification.is_gold] = upper[identification.is_gold] = 1.0
+    problem = Problem(identification.moments, lower, upper, identification.per_worker.astype(np.float64))
+    begin = _gold_start(identification) if start is None else _start(start, identification)
     solver_notes: tuple[Note, ...] = ()
-    if solver == FLOW and not evidence.has_pair_table:
+    if solver == FLOW and not identification.has_pair_table:
         solver = COORDINATE
-        solver_notes = (solver_note(evidence.most_pairs, MAX_PAIRS),)
-    solution, found_signs = solve_signed(problem, evidence, solver=solver, rule=signs, start=begin, **options)
-    information = evidence.moments.shared @ solution.skills**2
-    uninformed = (information == 0) & ~evidence.is_gold  # the skill of gold is known
+        solver_notes = (solver_note(identification.most_pairs, MAX_PAIRS),)
+    solution, found_signs = solve_signed(problem, identification, solver=solver, rule=signs, start=begin, **options)
+    information = identification.moments.shared @ solution.skills**2
+    uninformed = (information == 0) & ~identification.is_gold  # the skill of gold is known
     status[(status == IDENTIFIED) & uninformed] = UNINFORMED
     skills = np.where(status == IDENTIFIED, solution.skills, skills)
-    solution = replace(solution, skills=skills[~evidence.is_gold])
+    solution = replace(solution, skills=skills[~identification.is_gold])
     # Weights other than N_ij are not counts, so the information is known only up to a scale.
-    usable_information = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
+    usable_information = information if identification.weighting == "shared" else np.full(len(skills), np.inf)
     notes = (
         *solver_notes,
         *alternative_note(solution),
-        *sign_note(skills, usable_information, evidence.verdict.component, evidence.free),
+        *sign_note(skills, usable_information, identification.graph.component, identification.unanchored),
     )
     return Estimate(skills, status, solution, found_signs, notes)
 
 
-def _gold_start(evidence: Evidence) -> FloatArray | None:
+def _gold_start(identification: Identification) -> FloatArray | None:
     """Return a start of -0.5 in the component of gold if its workers mostly contradict gold; else None.
 
     Descent from a positive start assumes positive skills; None stands for the default start.
     """
-    if not evidence.is_gold.any():
+    if not identification.is_gold.any():
         return None
-    agreement = evidence.moments.signed @ evidence.is_gold.astype(np.float64)
-    if agreement[~evidence.is_gold].sum() >= 0:
+    agreement = identification.moments.signed @ identification.is_gold.astype(np.float64)
+    if agreement[~identification.is_gold].sum() >= 0:
         return None
-    of_gold = np.isin(evidence.verdict.component, evidence.gold_component)
-    return np.where(of_gold & ~evidence.is_gold, -0.5, np.where(evidence.is_gold, 1.0, 0.5))
+    of_gold = np.isin(identification.graph.component, identification.gold_component)
+    return np.where(of_gold & ~identification.is_gold, -0.5, np.where(identification.is_gold, 1.0, 0.5))
 
 
-def _start(start: float | FloatArray, evidence: Evidence) -> FloatArray:
+def _start(start: float | FloatArray, identification: Identification) -> FloatArray:
     """Return the caller's start as one skill per worker, with skill one for gold.
 
     Raises:
         OptionError: the start has another length than there are workers, or a value outside [-1, 1].
     """
     start_skills = np.asarray(start, dtype=np.float64)
-    n = int((~evidence.is_gold).sum())
+    n = int((~identification.is_gold).sum())
     if start_skills.ndim > 1 or (start_skills.ndim == 1 and len(start_skills) != n):
         raise OptionError(
             f"The option start must be one skill, or one for each of the {n:,} workers, got {start_skills.size:,}"
@@ -120,14 +120,14 @@ def _start(start: float | FloatArray, evidence: Evidence) -> FloatArray:
         raise OptionError(
             f"The option start must lie between -1 and 1, got {start_skills[~(np.abs(start_skills) <= 1)].flat[0]:g}"
         )
-    with_gold = np.ones(len(evidence.is_gold))
-    with_gold[~evidence.is_gold] = start_skills
+    with_gold = np.ones(len(identification.is_gold))
+    with_gold[~identification.is_gold] = start_skills
     return with_gold
 
 
 def solve_signed(
     problem: Problem,
-    evidence: Evidence,
+    identification: Identification,
     *,
     solver: str = FLOW,
     rule: str = "descent",
@@ -140,52 +140,52 @@ def solve_signed(
     crowd is too large for a table of pairs and the rule does not need one.
     """
     if rule == "descent" and solver != "exponentiated":
-        solution, signs = _descend(problem, evidence, solver, start, options)
+        solution, signs = _descend(problem, identification, solver, start, options)
     else:
-        solution, signs = _absolute_first(problem, evidence, solver, rule, start, options)
-    skills = _orient(problem, evidence, solution.skills)
+        solution, signs = _absolute_first(problem, identification, solver, rule, start, options)
+    skills = _orient(problem, identification, solution.skills)
     return replace(solution, skills=problem.clip(skills)), signs
 
 
-def _orient(problem: Problem, evidence: Evidence, skills: FloatArray) -> FloatArray:
+def _orient(problem: Problem, identification: Identification, skills: FloatArray) -> FloatArray:
     """Flip every component whose skills sum to less than zero, unless it is anchored or would leave the box.
 
     With more than two classes the box ends at -1/(M-1), so a component with a skill above 1/(M-1) cannot be flipped.
     """
-    component = evidence.verdict.component
-    flipped, _ = orient(skills, component, evidence.anchored)
-    outside = np.bincount(component, flipped < problem.lower, minlength=len(evidence.anchored)) > 0
+    component = identification.graph.component
+    flipped, _ = orient(skills, component, identification.anchored)
+    outside = np.bincount(component, flipped < problem.lower, minlength=len(identification.anchored)) > 0
     return np.where(outside[component], skills, flipped)
 
 
 def _descend(
-    problem: Problem, evidence: Evidence, solver: str, start: FloatArray | None, options: dict[str, Any]
+    problem: Problem, identification: Identification, solver: str, start: FloatArray | None, options: dict[str, Any]
 ) -> tuple[Solution, Signs | None]:
     """Descend on the signed correlations; after the gradient flow, check one alternative optimum."""
     solution = SOLVERS[solver](problem, start, **options)
-    if not evidence.has_pair_table:
+    if not identification.has_pair_table:
         return solution, None
     if solver == FLOW:
-        solution = replace(solution, skills=_orient(problem, evidence, solution.skills))
+        solution = replace(solution, skills=_orient(problem, identification, solution.skills))
         solution = check_alternative(
-            problem, _pairs(evidence), solution, lambda other: follow_gradient_flow(problem, other, **options)
+            problem, _pairs(identification), solution, lambda other: follow_gradient_flow(problem, other, **options)
         )
-    i, j, strength = _sign_evidence(evidence, solution.skills)
+    i, j, strength = _sign_evidence(identification, solution.skills)
     sign = np.where(solution.skills < 0, -1.0, 1.0)
     return solution, Signs(sign, contradicted_share(sign, i, j, strength))
 
 
-def _pairs(evidence: Evidence) -> PairTable:
+def _pairs(identification: Identification) -> PairTable:
     """Return the pair table; its correlations have the variance 1/((M-1) N_ij) at skill zero."""
-    shared = (evidence.all_pairs() if evidence.chosen is None else evidence.chosen).shared
-    i, j, weights, correlation = evidence.table
+    shared = (identification.all_pairs() if identification.chosen is None else identification.chosen).shared
+    i, j, weights, correlation = identification.table
     mean_weight = float(np.mean(weights / shared)) if len(i) else 1.0
-    return PairTable(i, j, weights, correlation, noise=mean_weight / (evidence.n_classes - 1))
+    return PairTable(i, j, weights, correlation, noise=mean_weight / (identification.n_classes - 1))
 
 
 def _absolute_first(
     problem: Problem,
-    evidence: Evidence,
+    identification: Identification,
     solver: str,
     rule: str,
     start: FloatArray | None,
@@ -195,18 +195,18 @@ def _absolute_first(
 
     This is the post-processing of the paper's theorem [Ma20, Section 5.2].
     """
-    absolute = replace(problem, moments=evidence.absolute_moments, lower=np.maximum(problem.lower, 0.0))
+    absolute = replace(problem, moments=identification.absolute_moments, lower=np.maximum(problem.lower, 0.0))
     solution = SOLVERS[solver](absolute, None if start is None else np.abs(start), **options)
     choose_signs = breadth_first_signs if rule == "breadth-first" else weighed_signs
-    signs = choose_signs(len(problem.lower), *_sign_evidence(evidence, solution.skills))
+    signs = choose_signs(len(problem.lower), *_sign_evidence(identification, solution.skills))
     # The component of the known labels is flipped if the sign of gold is negative.
-    wrong = evidence.gold_component[signs.sign[evidence.is_gold] < 0]
-    is_flipped = np.isin(evidence.verdict.component, wrong)
+    wrong = identification.gold_component[signs.sign[identification.is_gold] < 0]
+    is_flipped = np.isin(identification.graph.component, wrong)
     signs = replace(signs, sign=np.where(is_flipped, -signs.sign, signs.sign))
     return replace(solution, skills=signs.sign * np.minimum(solution.skills, problem.upper)), signs
 
 
-def _sign_evidence(evidence: Evidence, skills: FloatArray) -> tuple[Any, Any, FloatArray]:
+def _sign_evidence(identification: Identification, skills: FloatArray) -> tuple[Any, Any, FloatArray]:
     """Return i, j and the evidence of each pair for equal signs (positive) or opposite ones: N_ij C_ij |x_i x_j|."""
-    i, j, weights, correlation = evidence.table
+    i, j, weights, correlation = identification.table
     return i, j, weights * correlation * np.abs(skills[i] * skills[j])

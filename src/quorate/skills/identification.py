@@ -27,7 +27,7 @@ THRESHOLDS = (SHARED_TASKS, ALL_TASKS)
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Identification:
     """The pairs that are used, with their weights, and the interaction graph; pairs are computed when needed."""
 
     per_worker: IntArray  # N_i; the last worker is the known labels, if there are any
@@ -35,7 +35,7 @@ class Evidence:
     is_gold: BoolArray  # of each worker
     chosen: PairStats | None  # the pairs that are used; None for all pairs with weights N_ij: no table is needed
     weighting: Weighting
-    verdict: Identifiability
+    graph: Identifiability  # the interaction graph: its components, and which are identifiable
     n_answer_pairs: int  # pairs of two answers to one task
     all_pairs: Callable[[], PairStats]
     all_moments: Callable[[], Moments]  # with the weights N_ij
@@ -74,29 +74,29 @@ class Evidence:
     @cached_property
     def gold_component(self) -> IntArray:
         """Number of the component of the known labels, as an array; empty without known labels."""
-        return self.verdict.component[self.is_gold]
+        return self.graph.component[self.is_gold]
 
     @cached_property
     def anchored(self) -> BoolArray:
         """Which components have their sign determined by known labels or by skills from earlier runs."""
-        by_gold = np.zeros_like(self.verdict.bipartite)
+        by_gold = np.zeros_like(self.graph.bipartite)
         by_gold[self.gold_component] = True
         return by_gold if self.oriented is None else by_gold | self.oriented
 
     @cached_property
-    def free(self) -> BoolArray:
+    def unanchored(self) -> BoolArray:
         """Which components are determined up to their sign, for which only the sum rule remains."""
-        return self.verdict.identifiable & ~self.anchored
+        return self.graph.identifiable & ~self.anchored
 
 
 @dataclass(frozen=True)
-class AnswerEvidence(Evidence):
-    """Evidence, and the answers from which it was gathered."""
+class AnswersIdentification(Identification):
+    """The identification of a crowd, and its answers, from which moments are summed."""
 
     crowd: Answered  # its last worker is the known labels, if there are any
 
 
-def gather(
+def identify_workers(
     answers: Answered,
     gold: IntArray | None = None,
     *,
@@ -104,7 +104,7 @@ def gather(
     weighting: Weighting = "shared",
     threshold: float | None = None,
     threshold_by: str = SHARED_TASKS,
-) -> AnswerEvidence:
+) -> AnswersIdentification:
     """Choose the pairs to use, and test which workers their graph identifies.
 
     Args:
@@ -117,8 +117,10 @@ def gather(
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
-    >>> gather(answers).verdict.identifiable.tolist(), gather(answers, np.array([1])).verdict.identifiable.tolist()
-    ([False], [True])
+    >>> identify_workers(answers).graph.identifiable.tolist()
+    [False]
+    >>> identify_workers(answers, gold=np.array([1])).graph.identifiable.tolist()
+    [True]
     """
     crowd = answers
     if use_block_gold:
@@ -134,14 +136,14 @@ def gather(
     chosen = choose(
         all_pairs, crowd.n_workers, crowd.n_classes, weighting=weighting, threshold=threshold, n_tasks=n_tasks
     )
-    verdict = identify(crowd, is_gold) if chosen is None else identify_pairs(chosen, crowd.n_workers, is_gold)
-    return AnswerEvidence(
+    graph = identify(crowd, is_gold) if chosen is None else identify_pairs(chosen, crowd.n_workers, is_gold)
+    return AnswersIdentification(
         crowd.per_worker,
         crowd.n_classes,
         is_gold,
         chosen,
         weighting,
-        verdict,
+        graph,
         int(blocks_of(crowd).sum(coincidences, crowd.n_classes)[0].sum()),
         all_pairs,
         partial(from_answers, crowd),
@@ -194,23 +196,24 @@ STATUSES = (
 )
 
 
-def statuses(evidence: Evidence) -> IntArray:
+def statuses(identification: Identification) -> IntArray:
     """Return the status of each worker, as a position in `STATUSES`, by the graph; gold, if there is any, is last.
 
     >>> import quorate
-    >>> from quorate.skills.identification import gather
+    >>> from quorate.skills.identification import identify_workers
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
-    >>> [STATUSES[k] for k in statuses(gather(answers))[1:]]
+    >>> [STATUSES[k] for k in statuses(identify_workers(answers))[1:]]
     ['undetermined: the workers form two sides ...', 'undetermined: shares no task with others']
     """
-    verdict = evidence.verdict
-    status = np.where(verdict.determined, IDENTIFIED, BIPARTITE)
-    status[~verdict.determined & verdict.isolated] = ISOLATED
-    if evidence.chosen is not None:  # workers who share a task, but have only dropped pairs, have a separate status
-        pairs = evidence.all_pairs()
+    graph = identification.graph
+    status = np.where(graph.determined, IDENTIFIED, BIPARTITE)
+    status[~graph.determined & graph.isolated] = ISOLATED
+    if identification.chosen is not None:
+        # Workers who share a task, but have only dropped pairs, have a status of their own.
+        pairs = identification.all_pairs()
         has_shared_task = np.isin(np.arange(len(status)), np.concatenate([pairs.i, pairs.j]))
         status[(status == ISOLATED) & has_shared_task] = IGNORED
-    if evidence.n_classes < 2:
+    if identification.n_classes < 2:
         status[:] = ONE_CLASS
-    status[evidence.per_worker == 0] = NO_ANSWERS
+    status[identification.per_worker == 0] = NO_ANSWERS
     return status

@@ -186,32 +186,34 @@ def _note(priors: Priors, table: "SkillTable", n_absent: int) -> Note:
     return Note(KNOWN_SKILLS, "; ".join(parts))
 
 
-def oriented_components(verdict: Identifiability, priors: Priors | None) -> BoolArray:
+def oriented_components(identifiability: Identifiability, priors: Priors | None) -> BoolArray:
     """Return which components contain a worker whose prior skill fixes their sign.
 
     >>> import quorate
-    >>> from quorate.skills.identification import gather
+    >>> from quorate.skills.identification import identify_workers
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> known = priors_of({"b": (0.8, 0.6, 0.9)}, answers.worker_names, answers.classes)
-    >>> oriented_components(gather(answers).verdict, known).tolist()
+    >>> oriented_components(identify_workers(answers).graph, known).tolist()
     [True, False]
     """
     if priors is None:
-        return np.zeros(verdict.n_components, dtype=bool)
-    anchors = verdict.component[: len(priors.anchors)][priors.anchors]
-    return np.isin(np.arange(verdict.n_components), anchors)
+        return np.zeros(identifiability.n_components, dtype=bool)
+    anchors = identifiability.component[: len(priors.anchors)][priors.anchors]
+    return np.isin(np.arange(identifiability.n_components), anchors)
 
 
-def determined_by(verdict: Identifiability, priors: Priors) -> BoolArray:
+def determined_by(identifiability: Identifiability, priors: Priors) -> BoolArray:
     """Return which workers have a determined skill: by the graph, or by a prior of their own or in their component.
 
     >>> import quorate
-    >>> from quorate.skills.identification import gather
+    >>> from quorate.skills.identification import identify_workers
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> known = priors_of({"b": (0.8, 0.6, 0.9)}, answers.worker_names, answers.classes)
-    >>> determined_by(gather(answers).verdict, known).tolist()
+    >>> determined_by(identify_workers(answers).graph, known).tolist()
     [True, True, False]
     """
-    known = priors.of_first(len(verdict.component)).is_known
-    both: BoolArray = verdict.determined | known | oriented_components(verdict, priors)[verdict.component]
+    known = priors.of_first(len(identifiability.component)).is_known
+    both: BoolArray = (
+        identifiability.determined | known | oriented_components(identifiability, priors)[identifiability.component]
+    )
     return both

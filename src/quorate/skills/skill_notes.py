@@ -12,7 +12,7 @@ from quorate.skills.identification import (
     NO_ANSWERS,
     ONE_CLASS,
     UNINFORMED,
-    Evidence,
+    Identification,
 )
 from quorate.skills.identification import UNDETERMINED as WHY_UNDETERMINED
 from quorate.skills.objective import Solution
@@ -77,21 +77,23 @@ def _remedy(reasons: Collection[int]) -> str:
     return "" if code is None else f". {REMEDIES[code]}: {plan}"
 
 
-def orientation_note(evidence: Evidence) -> list[Note]:
+def orientation_note(identification: Identification) -> list[Note]:
     """Return a note that the signs of some components are assumed; an empty list for a crowd of one component.
 
     >>> import quorate
-    >>> from quorate.skills.identification import gather
+    >>> from quorate.skills.identification import identify_workers
     >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcdef"), "label": list("xxyyxx")}
-    >>> orientation_note(gather(quorate.read(rows)))[0].text
+    >>> orientation_note(identify_workers(quorate.read(rows)))[0].text
     '2 groups of workers share no task, so they cannot be compared. Quorate assumes that each is right more ...
     """
-    free = int(evidence.free.sum())
-    if free == 0 or free + int(evidence.anchored.sum()) < 2:
+    free = int(identification.unanchored.sum())
+    if free == 0 or free + int(identification.anchored.sum()) < 2:
         return []
     if free == 1:
         reference = (
-            "known labels" if evidence.oriented is None or not evidence.oriented.any() else "workers rated before"
+            "known labels"
+            if identification.oriented is None or not identification.oriented.any()
+            else "workers rated before"
         )
         text = f"1 group of workers has no {reference}. Quorate assumes that it is right more often than wrong"
         return [Note(ORIENTATION, text)]

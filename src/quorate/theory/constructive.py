@@ -23,12 +23,12 @@ def constructive_skills(n_workers: int, i: IntArray, j: IntArray, correlation: F
     >>> constructive_skills(4, i, j, s[i] * s[j]).round(9).tolist()
     [0.8, 0.6, 0.5, 0.4]
     """
-    verdict = identify_pairs(PairStats.linked(i, j), n_workers)
+    identifiability = identify_pairs(PairStats.linked(i, j), n_workers)
     entry = {}
     for a, b, c in zip(i.tolist(), j.tolist(), np.abs(correlation).tolist(), strict=True):
         entry[a, b] = entry[b, a] = c
     skills = np.full(n_workers, np.nan)
-    for component in verdict.components():
+    for component in identifiability.components():
         cycle = component.odd_cycle
         if not cycle:
             continue

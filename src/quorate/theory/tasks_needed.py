@@ -136,11 +136,11 @@ def _bounded(
     known = ~np.isnan(skills) & (skills != 0)
     of_pair = np.repeat(parts.size, parts.n_pairs)
     strong = exceeds_threshold(parts.pairs, n_classes, of_pair, 0.0) & known[parts.pairs.i] & known[parts.pairs.j]
-    verdict = identify_pairs(parts.pairs.among(strong), parts.n_workers)
-    good = np.flatnonzero(verdict.identifiable & (verdict.sizes > 2))  # the largest first
-    first = np.unique(verdict.component, return_index=True)[1]
+    identifiability = identify_pairs(parts.pairs.among(strong), parts.n_workers)
+    good = np.flatnonzero(identifiability.identifiable & (identifiability.sizes > 2))  # the largest first
+    first = np.unique(identifiability.component, return_index=True)[1]
     largest = good[np.unique(parts.of_worker[first[good]], return_index=True)[1]]
-    kept = np.isin(verdict.component, largest)
+    kept = np.isin(identifiability.component, largest)
     inner, _ = parts.among(kept, strong)
     i = inner.pairs.i
     j = inner.pairs.j
