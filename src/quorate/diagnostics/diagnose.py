@@ -43,10 +43,9 @@ from quorate.diagnostics.ratings import possible_guessers_text
 from quorate.diagnostics.right_shares import shows_agreement_only
 from quorate.diagnostics.workers import about_workers
 from quorate.errors import TooLargeError, in_python, refuse_with_result
-from quorate.graph.components import Component
+from quorate.graph.components import Component, components_with_triangles
 from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs
 from quorate.graph.repair import Repair, repair
-from quorate.graph.sampled_ties import sampled_components
 from quorate.interrater.agreement import Agreement, agreement
 from quorate.io.arguments import check_arguments
 from quorate.io.extra_columns import TaskTexts, task_texts
@@ -547,7 +546,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     pairs, uncounted = counted_pairs(crowd, identifiability, is_large=pair_sample is not None)
     sample = sample_for_tests(answers)
     tested_crowd = None if sample is None else sample.of(crowd)
-    witnessed = None if tested_crowd is None else sampled_components(crowd, tested_crowd, identifiability)
+    witnessed = None if tested_crowd is None else components_with_triangles(crowd, identifiability)
     components_of_graph = list(parts(identifiability, pairs, complete=uncounted is None, components=witnessed))
     findings = [*graph_findings(result, components_of_graph, crowd, tested_crowd), *weak_findings(judged)]
     why_no_pairs = _too_many_pairs(crowd, pair_crowd)

@@ -14,7 +14,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
-from quorate.graph.components import Component, Identifiability, grouped, identify
+from quorate.graph.components import Identifiability, grouped, identify
 from quorate.graph.pairs import pair_stats, too_many_pairs
 from quorate.graph.weak_ties import (
     MAX_GROUPS,
@@ -93,36 +93,6 @@ def _search_ties(crowd: Answers, sample: Answers, identifiability: Identifiabili
     has_gold = np.arange(crowd.n_workers) >= n_workers
     near = tuple(cut for cut in counted if has_few_links(cut) and not (cut.workers & has_gold).any())
     return SampledTies(loose, near)
-
-
-def sampled_components(crowd: Answers, sample: Answers, identifiability: Identifiability) -> Iterator[Component]:
-    """Yield every component with its witness; odd cycles are those of a sample, if it has them.
-
-    A cycle of the sample is a cycle of the crowd. All answers are searched only for components without such a cycle.
-
-    Args:
-        crowd: who answered what.
-        sample: the answers to some of its tasks, with the same codes of workers.
-        identifiability: the components of the crowd.
-
-    >>> import quorate
-    >>> answers = quorate.simulate.crowd(400, 12, 4, seed=0).answers
-    >>> (part,) = sampled_components(answers, answers.only(np.arange(400) < 200), identify(answers))
-    >>> len(part.workers), len(part.odd_cycle)
-    (12, 3)
-    """
-    cycles: dict[int, tuple[int, ...]] = {}
-    for part in identify(sample).components():
-        if part.odd_cycle:
-            cycles.setdefault(int(identifiability.component[part.odd_cycle[0]]), part.odd_cycle)
-    is_left = np.ones(identifiability.n_components, dtype=bool)
-    is_left[list(cycles)] = False
-    is_searched = is_left[identifiability.component]
-    searched = is_searched[crowd.worker] if is_searched.any() else np.zeros(crowd.n_answers, dtype=bool)
-    without_largest = identifiability.with_edges_of(crowd.where(searched))
-    for number, part in enumerate(without_largest.components()):
-        cycle = cycles.get(number)
-        yield part if cycle is None else replace(part, odd_cycle=cycle, sides=((), ()))
 
 
 def _smaller_side(group: IntArray, identifiability: Identifiability, n_workers: int) -> IntArray | None:
