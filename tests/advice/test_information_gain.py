@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quorate
+from quorate.advice import information_gain
 from quorate.advice.available_workers import gather_available_workers
 from quorate.advice.information_gain import entropy, expected_gain, plan, tempered_accuracy
 from quorate.advice.stopping import share_of_next
@@ -84,3 +85,16 @@ def test_the_answers_of_workers_who_err_together_are_spread_over_the_tasks() -> 
     found = plan((nothing, nothing), posterior, np.full(50, 0.7), worker_pool, n, np.ones(40, bool), answered, 0.3)
     assert np.bincount(found.task, minlength=40).min() >= 1
     assert np.bincount(found.task, minlength=40).max() <= 6
+
+
+def test_large_tables_are_computed_in_slices_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    posterior = rng.dirichlet(np.ones(7), 50)
+    accuracy = rng.uniform(0.4, 0.9, 50)
+    gain = expected_gain(posterior, accuracy)
+    gain_of_one = expected_gain(posterior, accuracy[:1])
+    nats = entropy(posterior)
+    monkeypatch.setattr(information_gain, "MAX_CELLS", 30)
+    np.testing.assert_array_equal(expected_gain(posterior, accuracy), gain)
+    np.testing.assert_array_equal(expected_gain(posterior, accuracy[:1]), gain_of_one)
+    np.testing.assert_array_equal(entropy(posterior), nats)

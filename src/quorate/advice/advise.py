@@ -325,7 +325,8 @@ def advise_from(
     n_answers_per_task = answers.per_task + np.bincount(repaired.task, minlength=answers.n_tasks)
     tasks, workers = seen_tasks(answers)
     done = np.concatenate([tasks, repaired.task]), np.concatenate([workers, repaired.worker])
-    doubted = (1 - UNIFORM_WEIGHT) * posterior + UNIFORM_WEIGHT / answers.n_classes
+    doubted = (1 - UNIFORM_WEIGHT) * posterior
+    doubted += UNIFORM_WEIGHT / answers.n_classes  # in place: with thousands of classes the table takes gigabytes
 
     def plan_of(n_answers: int) -> AssignmentPlan:
         return plan_with_room(

@@ -5,6 +5,7 @@ H(pi) - h(p), where pi_l = a + q_l (p - a) is the probability of the answer l, a
 h = -p ln p - (1 - p) ln a.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, sortable, starts_of
 from quorate.voting.vote import skill_of, weight
 
 MIN_GAIN = 1e-9  # nats: answers with less information are not planned
+MAX_CELLS = 1 << 22  # probabilities of which temporary tables are made at once, to limit memory
 N_SAMPLE_TASKS = 64  # number of tasks on which workers of different cost are compared
 
 
@@ -40,6 +42,9 @@ def expected_gain(posterior: FloatArray, accuracy: FloatArray) -> FloatArray:
     >>> expected_gain(np.array([0.5, 0.5]), np.array([1.0, 0.8, 0.5])).round(3).tolist()
     [0.693, 0.193, 0.0]
     """
+    if posterior.ndim == 2 and posterior.size > MAX_CELLS:
+        of_rows = np.broadcast_to(accuracy, posterior.shape[:1])
+        return np.concatenate([expected_gain(posterior[rows], of_rows[rows]) for rows in _row_slices(posterior)])
     m = posterior.shape[-1]
     p = np.asarray(accuracy, dtype=np.float64)
     a = (1 - p) / (m - 1)
@@ -68,8 +73,17 @@ def entropy(posterior: FloatArray) -> FloatArray:
     >>> entropy(np.array([[0.5, 0.5], [1.0, 0.0]])).round(3).tolist()
     [0.693, 0.0]
     """
+    if posterior.ndim == 2 and posterior.size > MAX_CELLS:
+        return np.concatenate([entropy(posterior[rows]) for rows in _row_slices(posterior)])
     total: FloatArray = 0.0 - _times_log(posterior).sum(axis=-1)
     return total
+
+
+def _row_slices(posterior: FloatArray) -> Iterator[slice]:
+    """Yield slices of rows with at most MAX_CELLS probabilities each."""
+    step = max(MAX_CELLS // posterior.shape[1], 1)
+    for start in range(0, len(posterior), step):
+        yield slice(start, start + step)
 
 
 def _times_log(p: FloatArray) -> FloatArray:

@@ -24,7 +24,7 @@ from quorate.methods.support import support_of_answers, support_of_blocks
 from quorate.notes import Note
 from quorate.result import Result
 from quorate.skills.priors import priors_of
-from quorate.voting.vote import BlockVote, LabelRows, Vote
+from quorate.voting.vote import BlockVote, LabelRows, Vote, stack_votes
 
 
 def block_fit(method: str) -> Callable[..., Fitted]:
@@ -185,15 +185,7 @@ def _complete_vote(
         known = None if known is None else known[tasks]
         answers = answers.only(is_chosen)
     answers.check_cells()
-    votes = list(blocks_of(answers, known).map(labelling.vote))
-    vote = votes[0]
-    if len(votes) > 1:
-        vote = Vote(
-            np.concatenate([part.scores for part in votes]),
-            np.concatenate([part.posterior for part in votes]),
-            np.concatenate([part.label for part in votes]),
-            np.concatenate([part.tied for part in votes]),
-        )
+    vote = stack_votes(list(blocks_of(answers, known).map(labelling.vote)))
     return labelling.applied(vote, answers.per_task, known)
 
 

@@ -1,6 +1,6 @@
 """Vote: scores, posterior and label of every task; weighted votes; the choice of the labels (`decide`)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -273,6 +273,23 @@ class PosteriorVote(Vote):
         """The logarithms of the posterior; shape (tasks, classes)."""
         logs: FloatArray = np.maximum(self.posterior, FLOOR)
         return np.log(logs, out=logs)
+
+
+def stack_votes(votes: Sequence[Vote]) -> Vote:
+    """Return the votes on the tasks of several blocks as one; without a table of scores if the posteriors give them.
+
+    >>> part = PosteriorVote(np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
+    >>> stack_votes([part, part]).label.tolist()
+    [0, 0]
+    """
+    if len(votes) == 1:
+        return votes[0]
+    posterior = np.concatenate([part.posterior for part in votes])
+    label = np.concatenate([part.label for part in votes])
+    tied = np.concatenate([part.tied for part in votes])
+    if all(isinstance(part, PosteriorVote) for part in votes):
+        return PosteriorVote(posterior, label, tied)
+    return Vote(np.concatenate([part.scores for part in votes]), posterior, label, tied)
 
 
 def changed_vote(task_vote: Vote, **changes: Any) -> Vote:
