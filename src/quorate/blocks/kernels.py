@@ -5,7 +5,7 @@ them. Kernels that return a value per task take one block.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from types import ModuleType
@@ -322,6 +322,19 @@ def response_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> 
     for block in blocks:
         _run("responses", block, label_counts, leading, n_classes)
     return label_counts, leading
+
+
+def add_pooled_counts(block: Block, q: FloatArray, counts: FloatArray) -> None:
+    """Add the expected counts of the answers of all workers under a posterior; counts are answers × classes, in place.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> counts = np.zeros((2, 2))
+    >>> add_pooled_counts(block, np.array([[0.75, 0.25]]), counts)
+    >>> counts.tolist()
+    [[1.5, 0.5], [0.0, 0.0]]
+    """
+    of_one_worker = replace(block, worker=np.zeros_like(block.worker), n_workers=1)
+    _run("expected", of_one_worker, counts, np.ascontiguousarray(q), block.n_classes)
 
 
 def expected_counts(blocks: Iterable[Block], q: FloatArray) -> Sums:

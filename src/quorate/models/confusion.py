@@ -22,7 +22,7 @@ import pyarrow as pa
 from quorate.answers import Answers, Sized
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, null_where
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import e_step, task_scores
+from quorate.blocks.kernels import add_pooled_counts, e_step, task_scores
 from quorate.blocks.memory import blocks_of, stack_tables
 from quorate.blocks.worker_rows import ObservedRows, map_parts, parts, rows_at
 from quorate.blocks.worker_tables import log_matrices, matrix_moments, scaled_matrices
@@ -312,8 +312,6 @@ def fit_confusion(blocks: Blocks, posterior: Posterior, relative_error: FloatArr
 
 def _accuracy_counts(blocks: Iterable[Block], posterior: Posterior, n_workers: int) -> Sums:
     """Return expected tasks of each class, expected answers by given and true class, and right ones per worker."""
-    from scipy import sparse
-
     class_counts: FloatArray | None = None
     pooled = np.zeros((0, 0))
     right = np.zeros(n_workers)
@@ -321,16 +319,13 @@ def _accuracy_counts(blocks: Iterable[Block], posterior: Posterior, n_workers: i
         m = block.n_classes
         q = clamp_gold(posterior(block), block.gold)
         inside = block.answers
-        label = block.label[inside].astype(np.int64)
-        start = block.start - block.start[0]
-        votes = sparse.csr_array((np.ones(len(label)), label, start), shape=(block.n_tasks, m))
         task = np.repeat(np.arange(block.n_tasks), block.per_task)
         if class_counts is None:
             class_counts = np.zeros(m)
             pooled = np.zeros((m, m))
         class_counts += q.sum(axis=0)
-        pooled += votes.T @ q
-        right += np.bincount(block.worker[inside], q[task, label], n_workers)
+        add_pooled_counts(block, q, pooled)
+        right += np.bincount(block.worker[inside], q[task, block.label[inside]], n_workers)
     assert class_counts is not None  # there is at least one block; it may be empty
     return class_counts, pooled, right
 
