@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.errors import OptionError
+from quorate.errors import ArgumentError, OptionError
 from quorate.methods.registry import METHODS, option_names
 from quorate.result import OLD_ATTRIBUTES
 from quorate.skills.solvers import SOLVERS
@@ -97,6 +97,23 @@ def test_a_completion_has_the_old_name_of_its_identifiability() -> None:
     completion = quorate.complete_rank_one([0, 1, 2], [1, 2, 0], [0.5, 0.5, 0.5])
     with pytest.warns(DeprecationWarning, match=r"Completion\.verdict is now Completion\.identifiability"):
         assert completion.verdict is completion.identifiability
+
+
+def test_an_argument_of_version_0_2_works_and_warns() -> None:
+    check: Any = quorate.check
+    report: Any = quorate.report
+    plot: Any = quorate.aggregate(ROWS).plot
+    with pytest.warns(DeprecationWarning, match=r"sure= of check\(\) is now confident="):
+        assert check(ROWS, max_unsure=0.5, sure=0.8).summary() == check(ROWS, max_unsure=0.5, confident=0.8).summary()
+    with pytest.warns(DeprecationWarning, match=r"sure= of report\(\) is now confident="):
+        page = report(ROWS, methods=[], sure=0.8)
+    assert page.confident == 0.8
+    with pytest.warns(DeprecationWarning, match=r"Report\.sure is now Report\.confident"):
+        assert page.sure == 0.8
+    with pytest.warns(DeprecationWarning, match=r"sure= of confidence\(\) is now confident="):
+        assert plot.confidence(sure=0.8).to_dict() == plot.confidence(confident=0.8).to_dict()
+    with pytest.raises(ArgumentError, match="give confident= only"):
+        check(ROWS, max_unsure=0.5, sure=0.8, confident=0.8)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -570,7 +570,7 @@ CALLS = [
     "quorate.estimate('answers.csv', value={'x': 'much', 'y': 1})",
     "quorate.estimate('answers.csv', sampled='cleverly')",
     "quorate.estimate('answers.csv', plan=7)",
-    "quorate.report('answers.csv', sure=7)",
+    "quorate.report('answers.csv', confident=7)",
     "quorate.score('truth.csv', 'other_tasks.csv')",
     "quorate.load('saved.quorate')",
     "quorate.load('nowhere.quorate')",

@@ -302,7 +302,6 @@ ARGUMENT_OF = {
     "from": "tool=",
     "columns": "column_names=",
     "known-workers": "skills=",
-    "confident": "sure=",
     "json": "to_dict()",
     "no-judges": "judges=False",
     "skip-missing": "skip_missing=True",

@@ -1,6 +1,5 @@
 """Result of an aggregation: labels, workers and posterior as tables, a summary, and saving to a file."""
 
-import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -37,6 +36,7 @@ from quorate.notes import (
     without_repeated_advice,
 )
 from quorate.notes import percent as percent  # other modules import it from here
+from quorate.renamed import renamed_attribute
 from quorate.skills.identification import STATUSES, WEAKLY_IDENTIFIED
 from quorate.skills.intervals import Inference, IntervalChoice, Intervals, skill_intervals
 from quorate.skills.worker_estimates import WorkerEstimates
@@ -113,11 +113,7 @@ class Result:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            if name not in OLD_ATTRIBUTES:
-                return object.__getattribute__(self, name)  # raises the original AttributeError with its cause
-            new = OLD_ATTRIBUTES[name]
-            warnings.warn(f"Result.{name} is now Result.{new}", DeprecationWarning, stacklevel=2)
-            return getattr(self, new)
+            return renamed_attribute(self, name, OLD_ATTRIBUTES)
 
     @property
     def answers(self) -> Answers:

@@ -16,8 +16,8 @@ from quorate.diagnostics.right_shares import extra_wrong_answers, wrong_answers
 from quorate.evaluation.metrics import expected_error
 from quorate.io.options import ReadOptions
 from quorate.io.proposals import typed
+from quorate.reporting.page_text import tiles, title_of
 from quorate.reporting.report import Report, report
-from quorate.reporting.summary import tiles, title_of
 
 SKILLS = np.array([*np.linspace(0.6, 0.9, 16), 0.0, 0.0, -0.7, -0.7])
 

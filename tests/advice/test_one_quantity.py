@@ -11,7 +11,7 @@ from quorate.advice.advise import advise, advise_result
 from quorate.advice.information_gain import expected_gain, tempered_accuracy
 from quorate.advice.stopping import need, share_of_next, worth
 from quorate.ledger import Ledger
-from quorate.reporting.summary import tiles as tiles_of
+from quorate.reporting.page_text import tiles as tiles_of
 from quorate.simulate import crowd
 from tests.advice.samples import posteriors
 

@@ -112,7 +112,7 @@ def test_tasks_without_answers_are_not_sure(answers: Answers) -> None:
         "worker": list("abcabcab"),
         "label": ["x", "x", "x", "y", "y", "y", "?", "?"],
     }
-    found = check(rows, max_unsure=1.0, max_error=1.0, sure=0.0, abstain=["?"])
+    found = check(rows, max_unsure=1.0, max_error=1.0, confident=0.0, abstain=["?"])
     unsure, error = found.checks[1], found.checks[0]
     assert unsure.figure == pytest.approx(1 / 3)
     assert "missing or below 0% confidence" in unsure.what
@@ -159,11 +159,18 @@ def test_a_bad_file_of_limits_is_reported(tmp_path: Path, text: str, error: type
         limits_of({}, file)
 
 
+def test_a_limit_of_version_0_2_works_and_warns(tmp_path: Path) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_text("max-unsure = 0.5\nsure = 0.8\n")
+    with pytest.warns(DeprecationWarning, match="the limit sure in .* is now confident"):
+        assert limits_of({}, file) == Limits(max_unsure=0.5, confident=0.8)
+
+
 def test_no_file_and_no_limit_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="cannot be read"):
         limits_of({}, tmp_path / "none.toml")
     with pytest.raises(OptionError, match="No limits are given"):
-        limits_of({"sure": 0.8})
+        limits_of({"confident": 0.8})
     with pytest.raises(OptionError, match="of 0 or more"):
         Limits(min_answers=-1)
 

@@ -13,8 +13,8 @@ import quorate
 from quorate.cli.app import app
 from quorate.diagnostics.finding import KIND_WORDS, Finding
 from quorate.errors import OptionError, QuorateError, UnwritableFileError, visible
+from quorate.reporting.page_text import arrange, headline, tiles
 from quorate.reporting.report import Report, report
-from quorate.reporting.summary import arrange, headline, tiles
 from quorate.reporting.tables import MAX_ROWS, Badge, task_sheet, worker_sheet
 from tests.reporting.crowd import HOSTILE, SCRIPT, hostile_crowd
 
@@ -73,9 +73,9 @@ def test_who_gave_which_label(made: Report) -> None:
 
 
 def test_tasks_come_by_doubt_and_workers_by_need(made: Report) -> None:
-    sure = [row[2].value or 0.0 for row in task_sheet(made.result).rows]
-    assert sure == sorted(sure)
-    assert len(set(sure)) > 1
+    confidence = [row[2].value or 0.0 for row in task_sheet(made.result).rows]
+    assert confidence == sorted(confidence)
+    assert len(set(confidence)) > 1
     sheet = worker_sheet(made.result, {})
     assert {row[0].text for row in sheet.rows} == set(made.result.answers.worker_names.to_pylist())
     judged = [row for row in sheet.rows if row[1].badges[0].text != "too few answers"]
@@ -151,7 +151,7 @@ def test_a_page_needs_neither_altair_nor_vl_convert(monkeypatch: pytest.MonkeyPa
 def test_bad_options_are_refused(tmp_path: Path) -> None:
     table = {"task": [1], "worker": ["a"], "label": ["x"]}
     with pytest.raises(OptionError, match="got 90"):
-        report(table, sure=90)
+        report(table, confident=90)
     with pytest.raises(UnwritableFileError, match="No such file"):
         report(table, methods=[]).write(tmp_path / "no" / "such" / "report.html")
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import quorate
 from quorate.diagnostics.finding import KIND_WORDS
-from quorate.reporting.summary import arrange
+from quorate.reporting.page_text import arrange
 from quorate.reporting.tables import worker_sheet
 
 

@@ -13,6 +13,7 @@ from quorate.charts.result import SURE, agreement_chart, confidence_chart, confi
 from quorate.charts.vega import COLOURS, PALETTE, Spec, short_names
 from quorate.diagnostics.ratings import RATINGS, ratings
 from quorate.errors import not_installed, visible
+from quorate.io.arguments import check_arguments
 from quorate.result import Result
 
 
@@ -40,9 +41,10 @@ class Plots:
         """Return the map of agreement between each two workers."""
         return _altair(agreement_chart(self.result))
 
-    def confidence(self, *, sure: float = SURE) -> Any:
-        """Return the histogram of the confidence of the labels; labels below ``sure`` need more answers."""
-        return _altair(confidence_chart(self.result, sure))
+    @check_arguments
+    def confidence(self, *, confident: float = SURE) -> Any:
+        """Return the histogram of the confidence of the labels; labels below ``confident`` need more answers."""
+        return _altair(confidence_chart(self.result, confident))
 
 
 def _altair(chart: Spec) -> Any:
@@ -195,9 +197,9 @@ def _doubtful(result: Result) -> str:
     tasks = result.answers.task_names.to_pylist()
     classes = result.answers.classes.to_pylist()
     rows = []
-    for k, sure in zip(order.tolist(), task_vote.confidence[order].tolist(), strict=True):
+    for k, confidence in zip(order.tolist(), task_vote.confidence[order].tolist(), strict=True):
         label = "–" if task_vote.label[k] < 0 else str(classes[task_vote.label[k]])[:60]
-        rows.append([as_text(str(tasks[k])[:60]), as_text(label), "–" if np.isnan(sure) else f"{sure:.2f}"])
+        rows.append([as_text(str(tasks[k])[:60]), as_text(label), "–" if np.isnan(confidence) else f"{confidence:.2f}"])
     return _table("Least certain labels", ["task", "label", "confidence"], rows)
 
 

@@ -219,7 +219,7 @@ SURE = 0.9  # default of the confidence below which a label needs more answers
 VERDICTS = ("confident", "to review")
 
 
-def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
+def confidence_rows(result: Result, confident: float = SURE) -> list[Spec]:
     """Return the number of tasks in each bin of the confidence, of width 1/BINS; empty bins are left out.
 
     >>> import quorate
@@ -236,13 +236,13 @@ def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
         if n:
             low = round(k / BINS, 4)
             high = round((k + 1) / BINS, 4)
-            verdict = VERDICTS[low < sure - 1e-9]
+            verdict = VERDICTS[low < confident - 1e-9]
             tip = f"{count(n, 'task')} with confidence {low:.2f} to {high:.2f}"
             rows.append({"low": low, "high": high, "tasks": n, "verdict": verdict, "tip": tip})
     return rows
 
 
-def confidence_chart(result: Result, sure: float = SURE) -> Spec:
+def confidence_chart(result: Result, confident: float = SURE) -> Spec:
     """Return the histogram of the confidence of the labels.
 
     >>> import quorate
@@ -250,7 +250,7 @@ def confidence_chart(result: Result, sure: float = SURE) -> Spec:
     >>> sum(row["tasks"] for row in confidence_chart(result)["data"]["values"])
     100
     """
-    rows = confidence_rows(result, sure)
+    rows = confidence_rows(result, confident)
     lowest = min((row["low"] for row in rows), default=0.0)
     scale = {"domain": [lowest, 1], "nice": False}
     encoding = {

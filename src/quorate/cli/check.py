@@ -101,7 +101,7 @@ def check(
                 max_undetermined=max_undetermined,
                 min_reliability=min_reliability,
                 max_half_width=max_half_width,
-                sure=confident,
+                confident=confident,
                 fail_on=() if fail_on is None else kinds_of(fail_on),
                 config=config,
                 gold=gold,

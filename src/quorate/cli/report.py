@@ -62,7 +62,14 @@ def report(
 
             chosen = FAST_METHODS if compare is None else [name.strip() for name in compare.split(",") if name.strip()]
             page = report(
-                reading, method=method, gold=gold, truth=truth, methods=chosen, sure=confident, title=title, show=show
+                reading,
+                method=method,
+                gold=gold,
+                truth=truth,
+                methods=chosen,
+                confident=confident,
+                title=title,
+                show=show,
             )
             written = page.write(output, folder=tables, excel_safe=excel_safe)
     print_lines(page.result.judge_warnings(), error=True)

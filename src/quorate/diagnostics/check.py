@@ -1,6 +1,7 @@
 """check(): compare answers with limits from options or a TOML file, and decide pass, fail or undecided for each."""
 
 import tomllib
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -74,11 +75,11 @@ class Limits:
     min_agreement: float | None = None  # percent agreement
     min_answers: float | None = None  # per task, on average
     max_error: float | None = None  # share of labels that are probably wrong
-    max_unsure: float | None = None  # share of labels with a confidence below `sure`
+    max_unsure: float | None = None  # share of labels with a confidence below `confident`
     max_undetermined: float | None = None  # workers whose skill is not determined
     min_reliability: float | None = None  # of the scores, where labels are numbers: consistency of the mean
     max_half_width: float | None = None  # of the intervals of scores, median
-    sure: float = 0.9
+    confident: float = 0.9  # the confidence from which a label counts as reliable
     fail_on: tuple[str, ...] = ()  # kinds of findings, or families of them
 
     def __post_init__(self) -> None:
@@ -120,7 +121,7 @@ class Limits:
     @property
     def is_empty(self) -> bool:
         """Whether no limit is set."""
-        return not self.fail_on and not self.any_of(*(name for name in NUMERIC_LIMITS if name != "sure"))
+        return not self.fail_on and not self.any_of(*(name for name in NUMERIC_LIMITS if name != "confident"))
 
 
 NUMERIC_LIMITS = tuple(field.name for field in fields(Limits) if field.name != "fail_on")
@@ -177,9 +178,12 @@ def _read(file: str | Path) -> dict[str, Any]:
 def _named(table: dict[str, Any], file: str) -> Limits:
     options: dict[str, Any] = {}
     for key, value in table.items():
-        name = {"confident": "sure"}.get(key, key.replace("-", "_"))  # the option is --confident
+        name = key.replace("-", "_")
+        if name == "sure":  # the name in version 0.2
+            warnings.warn(f"the limit sure in {file} is now confident", DeprecationWarning, stacklevel=2)
+            name = "confident"
         if name not in (*NUMERIC_LIMITS, "fail_on"):
-            names = ["confident" if name == "sure" else name.replace("_", "-") for name in (*NUMERIC_LIMITS, "fail_on")]
+            names = [limit.replace("_", "-") for limit in (*NUMERIC_LIMITS, "fail_on")]
             suggestion = did_you_mean(key.replace("_", "-"), names)
             meant = f"{suggestion} " if suggestion else ""
             raise OptionError(f"{file} has {key!r}, which is not a limit. {meant}The limits are {listing(names, 20)}")
@@ -398,7 +402,7 @@ def check(
     max_undetermined: float | None = None,
     min_reliability: float | None = None,
     max_half_width: float | None = None,
-    sure: float | None = None,
+    confident: float | None = None,
     fail_on: Sequence[str] = (),
     config: str | Path | None = None,
     gold: Source = None,
@@ -420,12 +424,12 @@ def check(
         min_answers: least mean number of answers per task.
         max_error: largest share of labels that may be wrong. Holds if the upper end of the 90 % interval of that share
             is at most the limit, fails if the lower end is above it, and is undecided otherwise.
-        max_unsure: largest share of labels that are missing, or have a confidence below ``sure``.
+        max_unsure: largest share of labels that are missing, or have a confidence below ``confident``.
         max_undetermined: largest share of workers whose skill is not determined.
         min_reliability: least reliability of the scores, if labels are numbers (see `quorate.rate`): the consistency of
             the mean of a task's answers.
         max_half_width: largest median half-width of the intervals of such scores.
-        sure: the confidence from which a label counts as reliable; 0.9 by default.
+        confident: the confidence from which a label counts as reliable; 0.9 by default.
         fail_on: kinds of findings of `quorate.diagnose` that fail, or families of kinds: ``unreliable``, ``guessing``,
             ``copying``, ``any``.
         config: a TOML file of limits; the arguments override it.
@@ -457,7 +461,7 @@ def check(
         "max_undetermined": max_undetermined,
         "min_reliability": min_reliability,
         "max_half_width": max_half_width,
-        "sure": sure,
+        "confident": confident,
         "fail_on": kinds_of(fail_on) if isinstance(fail_on, str) else tuple(fail_on),
     }
     for name in reading:
@@ -553,10 +557,10 @@ def _label_checks(result: Result, limits: Limits) -> Iterator[Checked]:
     if limits.max_unsure is not None:
         unsure = None
         if stats.mean is not None:
-            n_unsure = int((result.vote.confidence < limits.sure).sum()) + stats.n_unlabelled
+            n_unsure = int((result.vote.confidence < limits.confident).sum()) + stats.n_unlabelled
             unsure = n_unsure / result.answers.n_tasks
         missing = "missing or " if stats.n_unlabelled else ""
-        what = f"the share of labels {missing}below {limits.sure:.0%} confidence"
+        what = f"the share of labels {missing}below {limits.confident:.0%} confidence"
         yield _at_most("max_unsure", what, unsure, limits, remedy)
     if limits.max_undetermined is not None:
         unknown = float((~np.isin(result.status, DETERMINED)).mean()) if len(result.status) else None

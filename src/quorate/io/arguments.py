@@ -9,6 +9,7 @@ decorator takes no time at import.
 import functools
 import inspect
 import types
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import fields
 from itertools import islice
@@ -43,6 +44,8 @@ OTHER_NAMES = {
     "separator": "delimiter",
     "sep": "delimiter",
 }
+# Old names of arguments -> the current name. They work for one release, with a warning, in functions that have it.
+RENAMED_ARGUMENTS = {"sure": "confident"}
 READING_DEFAULTS = {field.name: field.default for field in fields(ReadOptions)}
 MAX_CHECKED_ITEMS = 100  # of a list: enough to notice a list of another type without a pass over the data
 # An object that has one of these attributes is accepted as a table.
@@ -85,6 +88,7 @@ def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def checked(*arguments: P.args, **named: P.kwargs) -> R:
         declared = _declared(function)
+        named = _current_names(declared, named)  # type: ignore[assignment]  # the same keywords by their current names
         values = dict(zip(declared.positional, arguments, strict=False))
         if is_method and declared.positional:
             values.pop(declared.positional[0], None)
@@ -112,6 +116,25 @@ def check_passed_on(function: Callable[..., Any], named: Mapping[str, Any]) -> N
     for name, value in named.items():
         if name in declared.types:
             check_type(name, value, declared.types[name], declared.defaults.get(name, _REQUIRED))
+
+
+def _current_names(declared: "_Declared", named: dict[str, Any]) -> dict[str, Any]:
+    """Return the named arguments with current names; warn about each old name.
+
+    Raises:
+        ArgumentError: an argument is given by both names.
+    """
+    current = {}
+    for name, value in named.items():
+        new = RENAMED_ARGUMENTS.get(name)
+        if new is None or name in declared.names_listed or new not in declared.names_listed:
+            current[name] = value
+            continue
+        if new in named:
+            raise ArgumentError(f"{declared.name}() got {new}= and {name}=, which is its old name; give {new}= only")
+        warnings.warn(f"{name}= of {declared.name}() is now {new}=", DeprecationWarning, stacklevel=3)
+        current[new] = value
+    return current
 
 
 class _Required:

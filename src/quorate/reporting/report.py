@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import quote
 
 import numpy as np
@@ -40,9 +40,10 @@ from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.io.write_table import write_table, write_text
 from quorate.methods.aggregate import aggregate
+from quorate.renamed import renamed_attribute
 from quorate.reporting import tables
 from quorate.reporting.html import render, templates
-from quorate.reporting.summary import (
+from quorate.reporting.page_text import (
     Arranged,
     arrange,
     first_things,
@@ -98,17 +99,22 @@ class Report(Shown):
     result: Result
     diagnosis: Diagnosis
     comparison: Comparison | None
-    sure: float = SURE
+    confident: float = SURE
     title: str = "The answers"
     left_out: tuple[str, ...] = ()  # sentences on rows that were left out before the answers were read
     file: str = "FILE"  # the answers as printed commands name them
     score: Score | None = None  # of the labels, if true labels are given
     texts: TaskTexts | None = None  # of the tasks; None unless a column is shown
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            return renamed_attribute(self, name, {"sure": "confident"})
+
     @cached_property
     def next(self) -> NextSteps:
         """The next steps, and their effect."""
-        return steps_of(self.result, self.diagnosis, self.sure, self.file, self.texts)
+        return steps_of(self.result, self.diagnosis, self.confident, self.file, self.texts)
 
     @cached_property
     def found(self) -> Arranged:
@@ -120,7 +126,7 @@ class Report(Shown):
         problems = headline_of(self.diagnosis.findings)
         return "\n".join(
             [
-                f"{self.title}: {headline(self.result, self.sure)}",
+                f"{self.title}: {headline(self.result, self.confident)}",
                 problems,
                 *problem_lines(self.diagnosis.findings, self.diagnosis.n_tasks_tested),
                 self.next.summary(),
@@ -135,11 +141,11 @@ class Report(Shown):
             "version": __version__,
             "method": self.result.method,
             "lead": self._lead(),
-            "headline": headline(self.result, self.sure),
-            "for_manager": for_manager(self.result, self.next, self.sure),
+            "headline": headline(self.result, self.confident),
+            "for_manager": for_manager(self.result, self.next, self.confident),
             "steps": self.next.all(),
             "before_and_after": self.next.line(),
-            "tiles": tiles(self.result, self.sure, self.score),
+            "tiles": tiles(self.result, self.confident, self.score),
             "first": first_things(self.result, self.diagnosis.findings),
             "problems": headline_of(self.diagnosis.findings),
             "findings": self.found.groups,
@@ -152,7 +158,7 @@ class Report(Shown):
             "n_answers": self.result.answers.n_answers,
             "level": None if np.isnan(self.result.intervals.low).all() else f"{self.result.intervals.level:.0%}",
             "n_scored": None if self.comparison is None else self.comparison.n_scored,
-            "captions": captions(self.result, self.sure, has_copying=bool(self.found.copying)),
+            "captions": captions(self.result, self.confident, has_copying=bool(self.found.copying)),
             **self._sheets(files or {}),
         }
         return render(context, self._drawings())
@@ -192,7 +198,7 @@ class Report(Shown):
             "components": tables.component_sheet(self.diagnosis),
             "pairs": tables.pair_sheet(result, findings.copiers),
             "coefficients": tables.coefficient_sheet(self.diagnosis.agreement or agreement(result.answers)),
-            "confidence": tables.confidence_sheet(result, self.sure),
+            "confidence": tables.confidence_sheet(result, self.confident),
             "methods": None if self.comparison is None else tables.method_sheet(self.comparison, result),
         }
 
@@ -210,7 +216,8 @@ class Report(Shown):
                 "How often each pair of workers agrees; a table lists the pairs.",
             ),
             "confidence": to_svg(
-                confidence_chart(result, self.sure), "How many tasks have which confidence; a table has the figures."
+                confidence_chart(result, self.confident),
+                "How many tasks have which confidence; a table has the figures.",
             ),
         }
 
@@ -224,7 +231,7 @@ def report(
     gold: Source = None,
     truth: Source = None,
     methods: Sequence[str] | str = FAST_METHODS,
-    sure: float = SURE,
+    confident: float = SURE,
     title: str | None = None,
     left_out: Sequence[str] = (),
     show: str | None = None,
@@ -239,7 +246,7 @@ def report(
         truth: true labels to score the methods against, with the column names of the answers; the methods do not use
             them.
         methods: other methods to compare with; none if empty.
-        sure: labels below this confidence need more answers (``--confident`` on the command line).
+        confident: labels below this confidence need more answers.
         title: title of the page; by default the name of the file, or the numbers of answers and workers.
         left_out: sentences on rows that were left out before the answers were read.
         show: a column of the answers, such as the text, that is shown next to each task.
@@ -254,8 +261,8 @@ def report(
     ('<!DOCTYPE html>', True)
     """
     templates()  # raise an error at once if jinja2 is not installed
-    if not 0 < sure <= 1:
-        raise OptionError(f"sure= (--confident) must be above 0 and at most 1, got {sure:g}")
+    if not 0 < confident <= 1:
+        raise OptionError(f"confident= (--confident) must be above 0 and at most 1, got {confident:g}")
     loaded = as_reading(source, reading)
     texts = task_texts(loaded, show)
     known = gold_for(loaded, gold)
@@ -277,4 +284,4 @@ def report(
         named = f"{named} (a sample of {loaded.answers.n_tasks:,} tasks)"
     score = None if true is None else expected_error(result, true)
     file = typed(loaded.source, loaded.options)
-    return Report(result, diagnosis, comparison, sure, named, omitted, file, score, texts)
+    return Report(result, diagnosis, comparison, confident, named, omitted, file, score, texts)

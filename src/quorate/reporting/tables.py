@@ -320,7 +320,7 @@ def coefficient_sheet(agreement: Agreement) -> Sheet:
     return Sheet("coefficients-table", "Agreement of all answers", columns, tuple(rows), len(rows))
 
 
-def confidence_sheet(result: Result, sure: float) -> Sheet:
+def confidence_sheet(result: Result, confident: float) -> Sheet:
     """List the bars of the chart of confidence as rows.
 
     >>> import quorate
@@ -330,7 +330,7 @@ def confidence_sheet(result: Result, sure: float) -> Sheet:
     """
     rows = [
         (Cell(f"{row['low']:.0%} to {row['high']:.0%}", row["low"]), number(row["tasks"], 0), Cell(row["verdict"]))
-        for row in confidence_rows(result, sure)
+        for row in confidence_rows(result, confident)
     ]
     columns = (Column("confidence", number=True), Column("tasks", number=True), Column("use"))
     return Sheet("confidence-table", "Tasks by confidence", columns, tuple(rows), len(rows))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import quorate
 from quorate.diagnostics.finding import Finding
 from quorate.notes import ORIENTATION, UNDETERMINED, Note
-from quorate.reporting.summary import first_things
+from quorate.reporting.page_text import first_things
 
 NOT_RATED = Finding("cannot-be-judged", "a cannot be rated", 1.0, "workers")
 

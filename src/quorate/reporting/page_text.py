@@ -1,4 +1,7 @@
-"""The headline, tiles and problems of the report, its title, and the paragraph for a manager."""
+"""Texts of the HTML page of `quorate report`: headline, tiles, problems, title, and the paragraph for a manager.
+
+`Result.summary`, which `quorate aggregate` prints, is in `quorate.result`.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
