@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.advice import stopping
 from quorate.errors import ArgumentError, OptionError
 from quorate.methods.registry import METHODS, option_names
 from quorate.result import OLD_ATTRIBUTES
@@ -114,6 +115,22 @@ def test_an_argument_of_version_0_2_works_and_warns() -> None:
         assert plot.confidence(sure=0.8).to_dict() == plot.confidence(confident=0.8).to_dict()
     with pytest.raises(ArgumentError, match="give confident= only"):
         check(ROWS, max_unsure=0.5, sure=0.8, confident=0.8)
+
+
+@pytest.mark.parametrize("name", sorted(stopping.OLD_ATTRIBUTES))
+def test_the_number_of_answers_needed_has_its_old_names(name: str) -> None:
+    advice: Any = quorate.advise(quorate.simulate.crowd(60, 8, 3, seed=0).answers, 3)
+    with pytest.warns(DeprecationWarning, match=r"Advice\.need is now Advice\.answers_needed"):
+        needed = advice.need
+    new = stopping.OLD_ATTRIBUTES[name]
+    with pytest.warns(DeprecationWarning, match=f"AnswersNeeded.{name} is now AnswersNeeded.{new}"):
+        assert np.array_equal(getattr(needed, name), getattr(advice.answers_needed, new))
+
+
+def test_advice_on_gold_has_the_old_name_of_its_random_tasks() -> None:
+    advice: Any = quorate.suggest_gold(ROWS, 1)
+    with pytest.warns(DeprecationWarning, match=r"GoldAdvice\.drawn is now GoldAdvice\.is_random"):
+        assert np.array_equal(advice.drawn, advice.is_random)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -87,7 +87,8 @@ def collect_by(policy: str, n_classes: int, seed: int, *, batch: int, most: int,
     while True:
         a = now.answers
         advice = advise_result(aggregate(a, dependence="independent"), batch)  # simulated workers err independently
-        rows.append((a.n_answers, np.mean(advice.posterior.argmax(axis=1) != now.truth), advice.need.expected_error))
+        error = np.mean(advice.posterior.argmax(axis=1) != now.truth)
+        rows.append((a.n_answers, error, advice.answers_needed.expected_error))
         if look is None and a.n_answers >= after:
             look = now
         done = look is not None and rows[-1][1] <= target / 2

@@ -54,7 +54,7 @@ def simulated(n_tasks: int, n_workers: int, per_task: int, n_classes: int, seed:
     later = with_answers(now, advice.task, advice.worker, np.random.default_rng(seed))
     return np.array(
         [
-            advice.need.expected_error,
+            advice.answers_needed.expected_error,
             float(error_after(advice, advice.dependence).mean()),
             share_wrong(result, now.truth),
             share_wrong(aggregate(later.answers), later.truth),
@@ -80,7 +80,7 @@ def thinned(answers: Answers, truth: IntArray, share: float, seed: int) -> Float
     advice = replace(advise_result(result, 1), task=task, worker=worker, reasons=())
     return np.array(
         [
-            advice.need.expected_error,
+            advice.answers_needed.expected_error,
             float(error_after(advice, advice.dependence).mean()),
             share_wrong(result, truth),
             share_wrong(aggregate(answers.where(is_first | is_later)), truth),

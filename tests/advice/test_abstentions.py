@@ -30,7 +30,7 @@ def test_an_answer_that_may_not_come_is_worth_less() -> None:
     advice = quorate.advise(answers, budget=60)
     asked = [quorate.advise(some, budget=60).worker.tolist().count(shy) for some in (crowd(0.0), answers)]
     assert asked[1] <= asked[0]
-    assert error_after(advice).mean() < advice.need.error.mean()
+    assert error_after(advice).mean() < advice.answers_needed.error.mean()
 
 
 def test_nobody_is_asked_a_task_again_on_which_it_abstained() -> None:

@@ -4,12 +4,12 @@ from experiments.advice.collection import ADVICE, collect_by
 
 from quorate.advice.adaptive_skills import (
     adaptive_skills,
+    class_probability_by_others,
     fit_one_coin_skills,
     fit_worker_posterior,
     identify_crowd,
     likelihood_intervals,
     log_likelihood_of,
-    without_own,
 )
 from quorate.blocks.memory import blocks_of
 from quorate.graph.components import identify
@@ -75,7 +75,7 @@ def test_a_single_answer_changes_no_skill_and_no_interval() -> None:
 def test_the_probability_without_a_workers_own_answer_is_that_of_the_others(m: int) -> None:
     answers = crowd(40, 6, 3, n_classes=m, seed=m).answers
     p = np.random.default_rng(0).uniform(0.3, 0.99, 6)
-    found = without_own(answers, p, None)
+    found = class_probability_by_others(answers, p, None)
     for k in range(answers.n_answers):
         others = np.flatnonzero((answers.task == answers.task[k]) & (np.arange(answers.n_answers) != k))
         q = np.ones(m)
@@ -90,7 +90,7 @@ def test_an_interval_holds_exactly_what_is_likely_enough() -> None:
     answers = crowd(80, 6, 3, n_classes=3, seed=1).answers
     p = fit_one_coin_skills(answers, None, identify(answers)).accuracy
     low, high = likelihood_intervals(answers, p, None, 3.841)
-    q = without_own(answers, p, None)
+    q = class_probability_by_others(answers, p, None)
     grid = np.linspace(0.0005, 0.9995, 2000)
     for worker in range(6):
         own = q[answers.worker == worker][:, None]

@@ -137,4 +137,4 @@ def test_the_same_input_gives_the_same_advice_and_known_tasks_are_left_alone() -
     asked = {row["task"] for row in one.assignments.to_pylist() if row["reason"] == "most useful"}
     assert asked
     assert not asked & set(gold)
-    assert one.need.error[:20].max() == 0
+    assert one.answers_needed.error[:20].max() == 0

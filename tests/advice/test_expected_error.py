@@ -9,7 +9,7 @@ import quorate
 from quorate.advice.advice import Advice
 from quorate.advice.expected_error import MAX_DRAWS, MIN_DRAWS, TOTAL_DRAWS, error_after
 from quorate.advice.information_gain import tempered_accuracy
-from quorate.advice.stopping import share_of_next
+from quorate.advice.stopping import effective_votes_added
 from quorate.arrays import FloatArray
 from quorate.voting.vote import accuracy
 
@@ -33,7 +33,7 @@ def naive(advice: Advice, dependence: float) -> FloatArray:
         for row, k in enumerate(asked):
             answered = np.array([advice.answers.per_task[advice.task[k]] + number])
             right = np.clip(accuracy(advice.skills[[advice.worker[k]]], m), 1e-6, 1 - 1e-6)
-            tempered = float(tempered_accuracy(right, share_of_next(answered, dependence), m)[0])
+            tempered = float(tempered_accuracy(right, effective_votes_added(answered, dependence), m)[0])
             for d in range(draws):
                 truth = true[place[k], d]
                 label = truth if luck[row, d] < tempered else (truth + other[row, d]) % m
@@ -41,7 +41,7 @@ def naive(advice: Advice, dependence: float) -> FloatArray:
                 if given[row, d]:
                     own[label] *= tempered * (m - 1) / (1 - tempered)
                 own /= own.sum()
-    error = advice.need.error.copy()
+    error = advice.answers_needed.error.copy()
     error[tasks] = np.minimum(error[tasks], 1 - p.max(axis=-1).mean(axis=1))
     return error
 

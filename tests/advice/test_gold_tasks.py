@@ -18,11 +18,11 @@ CROWD = crowd(120, 15, 4, n_classes=3, seed=4)
 def test_two_thirds_are_of_the_least_sure_and_the_rest_is_drawn() -> None:
     found = suggest_gold(CROWD.answers, 30)
     assert len(set(found.task.tolist())) == 30
-    assert found.drawn.sum() == 10
+    assert found.is_random.sum() == 10
     doubt = 1 - found.result.vote.confidence
-    assert doubt[found.task[~found.drawn]].mean() > np.sort(doubt)[-40:].mean()
-    assert doubt[found.task[~found.drawn]].mean() > doubt[found.task[found.drawn]].mean()
-    assert np.all(found.inclusion_probability[~found.drawn] == 1)
+    assert doubt[found.task[~found.is_random]].mean() > np.sort(doubt)[-40:].mean()
+    assert doubt[found.task[~found.is_random]].mean() > doubt[found.task[found.is_random]].mean()
+    assert np.all(found.inclusion_probability[~found.is_random] == 1)
 
 
 def test_the_same_seed_gives_the_same_tasks_and_another_draws_others() -> None:
@@ -30,7 +30,7 @@ def test_the_same_seed_gives_the_same_tasks_and_another_draws_others() -> None:
     one, two, other = gold_tasks(result, 30), gold_tasks(result, 30), gold_tasks(result, 30, seed=1)
     assert one.tasks == two.tasks
     assert one.tasks != other.tasks
-    assert set(one.task[~one.drawn]) == set(other.task[~other.drawn])
+    assert set(one.task[~one.is_random]) == set(other.task[~other.is_random])
 
 
 def test_a_mean_weighed_by_the_inclusion_probability_is_unbiased_for_all_tasks() -> None:
@@ -52,8 +52,8 @@ def test_every_task_is_drawn_as_often_as_its_probability_says() -> None:
     times, stated = np.zeros(120), np.full(120, np.nan)
     for seed in range(300):
         found = gold_tasks(result, 15, seed=seed)
-        times[found.task[found.drawn]] += 1
-        stated[found.task[found.drawn]] = found.inclusion_probability[found.drawn]
+        times[found.task[found.is_random]] += 1
+        stated[found.task[found.is_random]] = found.inclusion_probability[found.is_random]
     never = np.isnan(stated)
     assert never.sum() == 10  # those that are always asked
     assert times[~never].mean() / 300 == pytest.approx(stated[~never].mean(), rel=0.02)
@@ -66,13 +66,15 @@ def test_the_least_sure_are_spread_over_workers_labels_and_parts_of_the_crowd() 
     rows += [(f"b{r['task']}", f"b{r['worker']}", r["label"]) for r in two.answers.to_table().to_pylist()]
     task, worker, label = (list(column) for column in zip(*rows, strict=True))
     found = suggest_gold({"task": task, "worker": worker, "label": label}, 12)
-    asked = [name for name, drawn in zip(found.tasks["task"].to_pylist(), found.drawn, strict=True) if not drawn]
+    asked = [
+        name for name, is_random in zip(found.tasks["task"].to_pylist(), found.is_random, strict=True) if not is_random
+    ]
     assert {name[0] for name in asked} == {"a", "b"}
     labels = [row["current_label"] for row in found.tasks.to_pylist()]
     assert len(set(labels)) == 2
     a = found.result.answers
     plain = np.argsort(found.result.vote.confidence, kind="stable")[:8]
-    spread, alone = (len(np.unique(a.worker[np.isin(a.task, some)])) for some in (found.task[~found.drawn], plain))
+    spread, alone = (len(np.unique(a.worker[np.isin(a.task, some)])) for some in (found.task[~found.is_random], plain))
     assert spread > alone  # of twelve, by eight tasks of three answers
 
 

@@ -11,7 +11,7 @@ import quorate
 from quorate.advice import information_gain
 from quorate.advice.available_workers import gather_available_workers
 from quorate.advice.information_gain import entropy, expected_gain, plan, tempered_accuracy
-from quorate.advice.stopping import share_of_next
+from quorate.advice.stopping import effective_votes_added
 from quorate.arrays import FloatArray
 from tests.advice.samples import posteriors
 
@@ -70,7 +70,7 @@ def test_each_further_answer_to_a_task_tells_less(dependence: float, budget: int
         gains = found.gain[found.task == task]
         assert (np.diff(gains) < 0).all()
     # No assignment that was left out has more information than one that was chosen.
-    left = expected_gain(posterior, tempered_accuracy(np.full(8, 0.8), share_of_next(answered, dependence), 2))
+    left = expected_gain(posterior, tempered_accuracy(np.full(8, 0.8), effective_votes_added(answered, dependence), 2))
     unasked = np.setdiff1d(np.arange(8), found.task)
     if len(unasked) and len(found):
         assert left[unasked].max() <= found.gain.min() * 1.2 + 1e-9

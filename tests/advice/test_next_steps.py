@@ -79,7 +79,7 @@ def test_the_expected_error_after_asking_comes_true(crowd: Any) -> None:
     result = quorate.aggregate(crowd.answers, dependence="independent")
     advice = advise_result(result, 300)
     stated = error_after(advice).mean()
-    assert stated < 0.9 * advice.need.error.mean()
+    assert stated < 0.9 * advice.answers_needed.error.mean()
     rng = np.random.default_rng(0)
     truth = crowd.truth[advice.task]
     right = rng.random(len(truth)) < (1 + crowd.skills[advice.worker]) / 2

@@ -9,7 +9,7 @@ import pytest
 import quorate
 from quorate.advice.advise import advise, advise_result
 from quorate.advice.information_gain import expected_gain, tempered_accuracy
-from quorate.advice.stopping import need, share_of_next, worth
+from quorate.advice.stopping import effective_votes, effective_votes_added, estimate_answers_needed
 from quorate.ledger import Ledger
 from quorate.reporting.page_text import tiles as tiles_of
 from quorate.simulate import crowd
@@ -24,15 +24,16 @@ def test_labels_advice_and_report_never_contradict_each_other(real: Any, name: s
     result = quorate.aggregate(answers)
     advice = advise(answers, 10, available=["someone new"], target_error=0.1)  # of bluebird nobody is left to ask
     confidence = result.vote.confidence
-    assert advice.need.expected_error == pytest.approx(1 - confidence.mean(), abs=1e-9)
+    assert advice.answers_needed.expected_error == pytest.approx(1 - confidence.mean(), abs=1e-9)
     assert np.array(advice.tasks["confidence"].to_pylist()) == pytest.approx(confidence, abs=1e-9)
     tiles = {tile.what: tile.figure for tile in tiles_of(result, 0.9)}
-    stated = 100 * (1 - advice.need.expected_error)
+    stated = 100 * (1 - advice.answers_needed.expected_error)
     shown = next(figure for what, figure in tiles.items() if "probably right" in what)
     assert shown == f"{stated:.0f}%" or (shown == ">99%" and stated >= 99.5)
     needs_more = next(figure for what, figure in tiles.items() if "to review" in what)
     # The report asks for more below 0.9, advice above an error of 0.1: the two may part at the edge itself only.
-    assert abs(int(needs_more.replace(",", "")) - int((~advice.need.is_enough).sum())) <= int((confidence == 0.9).sum())
+    n_open = int((~advice.answers_needed.is_task_done).sum())
+    assert abs(int(needs_more.replace(",", "")) - n_open) <= int((confidence == 0.9).sum())
 
 
 def test_the_ledger_says_the_same() -> None:
@@ -40,7 +41,8 @@ def test_the_ledger_says_the_same() -> None:
     ledger = Ledger()
     ledger.add(simulated.answer_table)
     advice = advise(ledger.answers, 5)
-    assert 1 - ledger.aggregate().vote.confidence.mean() == pytest.approx(advice.need.expected_error, abs=1e-9)
+    expected_error = 1 - ledger.aggregate().vote.confidence.mean()
+    assert expected_error == pytest.approx(advice.answers_needed.expected_error, abs=1e-9)
 
 
 def test_advice_of_a_result_is_what_that_result_is_sure_of() -> None:
@@ -54,22 +56,22 @@ def test_advice_of_a_result_is_what_that_result_is_sure_of() -> None:
 def test_answers_that_repeat_each_other_count_as_the_number_of_independent_ones_rises() -> None:
     n, rho = np.arange(1, 30), 0.3
     independent = n / (1 + rho * (n - 1))
-    assert worth(n, rho) == pytest.approx(independent)
-    assert share_of_next(n[:-1], rho) == pytest.approx(np.diff(independent))
-    assert share_of_next(n, 0.0) == pytest.approx(1.0)
+    assert effective_votes(n, rho) == pytest.approx(independent)
+    assert effective_votes_added(n[:-1], rho) == pytest.approx(np.diff(independent))
+    assert effective_votes_added(n, 0.0) == pytest.approx(1.0)
 
 
 def test_the_more_workers_depend_the_more_answers_are_needed_until_no_number_will_do() -> None:
     q = posteriors(40, 2, 0)
     answered = np.full(40, 5)
-    found = [need(q, 0.8, 0.05, answered=answered, dependence=rho) for rho in (0.0, 0.1, 0.2, 0.5)]
+    found = [estimate_answers_needed(q, 0.8, 0.05, answered=answered, dependence=rho) for rho in (0.0, 0.1, 0.2, 0.5)]
     for less, more in pairwise(found):
-        assert np.all(more.further >= less.further)
-        assert more.for_all >= less.for_all
+        assert np.all(more.per_task >= less.per_task)
+        assert more.answers_for_mean_error >= less.answers_for_mean_error
     assert not found[0].is_unreachable.any()
-    assert np.array_equal(found[-1].is_unreachable, ~found[-1].is_enough)
-    assert np.isinf(found[-1].for_all)
-    assert found[-1].for_the_rest == 0.0
+    assert np.array_equal(found[-1].is_unreachable, ~found[-1].is_task_done)
+    assert np.isinf(found[-1].answers_for_mean_error)
+    assert found[-1].answers_for_reachable_tasks == 0.0
 
 
 def test_where_workers_depend_advice_turns_to_tasks_of_fewer_answers_and_says_what_cannot_be_had() -> None:

@@ -5,8 +5,8 @@ low. The likelihood is not biased: given all answers so far, the choice of the n
 about the skills.
 
 `fit_one_coin_skills` fits one accuracy per worker by EM; with two classes, each component gets the sign with which its
-workers are mostly right. `fit_either_way` runs EM from two starts and returns the fit with the larger likelihood: all
-workers better than guessing, or the signs of rank-one. One start is not enough, because EM finds a local maximum: a
+workers are mostly right. `fit_from_two_starts` starts EM with all workers better than guessing, and with the signs of
+rank-one, and returns the fit with the larger likelihood. One start is not enough, because EM finds a local maximum: a
 group that is mostly wrong and shares few tasks with the rest stays mostly right if it starts there, because to change
 its sign EM would have to pass through guessing. `fit_worker_posterior` shrinks the accuracies toward the crowd's mean.
 """
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, table_of
+from quorate.arrays import FloatArray, IntArray, Shown, Table, from_numpy, table_of
 from quorate.blocks.block import Block, Sums
 from quorate.blocks.memory import answers_in, blocks_of
 from quorate.diagnostics.diagnose import rank_one_result
@@ -75,7 +75,9 @@ def fit_one_coin_skills(
     True
     """
     m = answers.n_classes
-    is_compared = (answers.per_task > 1) | _is_known(answers, known)
+    is_compared = answers.per_task > 1
+    if known is not None:
+        is_compared |= known >= 0
     compared = answers if is_compared.all() else answers.where(is_compared[answers.task])
     start_accuracy = np.full(answers.n_workers, float(accuracy(np.array(START_SKILL), m)))
     determined = identifiability.determined[: answers.n_workers]
@@ -118,12 +120,12 @@ def _oriented(p: FloatArray, n: IntArray, identifiability: Identifiability) -> F
     return oriented
 
 
-def without_own(answers: Answers, p: FloatArray, known: IntArray | None) -> FloatArray:
+def class_probability_by_others(answers: Answers, p: FloatArray, known: IntArray | None) -> FloatArray:
     """Return for each answer the probability of its class, given the answers of the other workers to the task.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
-    >>> without_own(answers, np.array([0.8, 0.6]), None).round(3).tolist()
+    >>> class_probability_by_others(answers, np.array([0.8, 0.6]), None).round(3).tolist()
     [0.6, 0.8, 0.5]
     """
     own_log_odds = weight(skill_of(p, answers.n_classes), answers.n_classes)[answers.worker]
@@ -160,12 +162,8 @@ def log_odds(answers: Answers, p: FloatArray, certain: FloatArray | None = None)
         rest[rows, top] = share.sum(axis=1)
         with np.errstate(divide="ignore"):
             odds = scores - best[:, None] - np.log(rest)
-    flat: FloatArray = odds.ravel()[answers.cells]
-    return flat if certain is None else np.where(np.isnan(certain), flat, certain)
-
-
-def _is_known(answers: Answers, known: IntArray | None) -> BoolArray:
-    return np.zeros(answers.n_tasks, dtype=bool) if known is None else known >= 0
+    odds_of_answer: FloatArray = odds.ravel()[answers.cells]
+    return odds_of_answer if certain is None else np.where(np.isnan(certain), odds_of_answer, certain)
 
 
 def _gold_odds(answers: Answers, known: IntArray | None) -> FloatArray | None:
@@ -221,7 +219,7 @@ def check_classes(answers: Answers) -> None:
 MAX_TWO_START_ANSWERS = 200_000
 
 
-def fit_either_way(
+def fit_from_two_starts(
     answers: Answers, crowd: Answers, known: IntArray | None, identifiability: Identifiability, **options: Any
 ) -> OneCoinSkills:
     """Fit one accuracy per worker by EM from both starts, and return the fit with the larger likelihood.
@@ -236,7 +234,7 @@ def fit_either_way(
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=8, per_task=3, seed=0)
     >>> from quorate.graph.components import identify
-    >>> fit_either_way(crowd.answers, crowd.answers, None, identify(crowd.answers)).converged
+    >>> fit_from_two_starts(crowd.answers, crowd.answers, None, identify(crowd.answers)).converged
     True
     """
     first = fit_one_coin_skills(answers, known, identifiability, **options)
@@ -312,13 +310,13 @@ def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.9
     known = known_classes(gold, answers)
     crowd = with_gold(answers, known)
     identifiability = identify_crowd(crowd, answers.n_workers)
-    one_coin_skills = fit_either_way(answers, crowd, known, identifiability)
+    one_coin_skills = fit_from_two_starts(answers, crowd, known, identifiability)
     low, high = likelihood_intervals(answers, one_coin_skills.accuracy, known, critical_value(1, 1 - level))
     unknown = ~identifiability.determined[: answers.n_workers]
-    fitted, below, above = (
+    skills, skill_low, skill_high = (
         np.where(unknown, np.nan, skill_of(p, answers.n_classes)) for p in (one_coin_skills.accuracy, low, high)
     )
-    return AdaptiveSkills(fitted, below, above, level, one_coin_skills.converged)
+    return AdaptiveSkills(skills, skill_low, skill_high, level, one_coin_skills.converged)
 
 
 def likelihood_intervals(
@@ -343,7 +341,7 @@ def likelihood_intervals(
     m = answers.n_classes
     n = answers.n_workers
     worker = answers.worker
-    peers_posterior = without_own(answers, accuracy, known)
+    peers_posterior = class_probability_by_others(answers, accuracy, known)
 
     def likelihood(p: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return each worker's log-likelihood and its derivative."""
@@ -416,9 +414,9 @@ def fit_worker_posterior(
     >>> import quorate
     >>> answers = quorate.simulate.crowd(n_tasks=20, n_workers=8, per_task=3, seed=0).answers
     >>> from quorate.graph.components import identify
-    >>> raw = fit_either_way(answers, answers, None, identify(answers))
-    >>> drawn = fit_worker_posterior(answers, answers, None, identify(answers))
-    >>> bool(raw.accuracy.max() > 0.999), bool(drawn.accuracy.max() < 0.9)
+    >>> raw = fit_from_two_starts(answers, answers, None, identify(answers))
+    >>> shrunk = fit_worker_posterior(answers, answers, None, identify(answers))
+    >>> bool(raw.accuracy.max() > 0.999), bool(shrunk.accuracy.max() < 0.9)
     (True, True)
     """
     m = answers.n_classes
@@ -426,7 +424,7 @@ def fit_worker_posterior(
     middle = (1 + 1 / m) / 2
     variance = (1 - 1 / m) ** 2 / 12
     strength = middle * (1 - middle) / variance - 1  # of the Beta distribution with this mean and variance: 8 if m = 2
-    one_coin_skills = fit_either_way(answers, crowd, known, identifiability, strength=strength, **options)
+    one_coin_skills = fit_from_two_starts(answers, crowd, known, identifiability, strength=strength, **options)
     mean = min(max(one_coin_skills.mean, 1.01 / m), 0.999)
     n = answers.per_worker * np.where(identifiability.determined[:n_workers], 1.0, 0.0)
     (squared_slopes,) = blocks_of(answers, known).sum(_squared_slopes, one_coin_skills.accuracy, mean)
@@ -448,7 +446,7 @@ def _squared_slopes(blocks: Iterable[Block], p: FloatArray, mean: float) -> Sums
     for block in blocks:
         part = answers_in(block)
         n_other_classes = part.n_classes - 1
-        q = without_own(part, p, block.gold)
+        q = class_probability_by_others(part, p, block.gold)
         slope = (q - (1 - q) / n_other_classes) / (q * mean + (1 - q) * (1 - mean) / n_other_classes)
         sums += part.by_worker(slope**2)
     return (sums,)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.advice.available_workers import AvailableWorkers
-from quorate.advice.stopping import Need
+from quorate.advice.stopping import AnswersNeeded
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.blocks.sampling import TaskSample, sample_for_tests
@@ -15,6 +15,7 @@ from quorate.calibration.confidence import advised_labels
 from quorate.errors import in_python, visible
 from quorate.io.model_names import models_of
 from quorate.notes import change_of, expert_command, without_later_advice
+from quorate.renamed import renamed_attribute
 from quorate.result import Result, count, left_out, percent, sizes
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Advice(Shown):
     gain: FloatArray  # expected information of each assignment in nats; NaN for repair
     posterior: FloatArray  # tasks × classes
     skills: FloatArray  # expected skills of the worker pool; that of a new worker is the mean of the crowd
-    need: Need
+    answers_needed: AnswersNeeded
     stops: bool  # whether a target was given and is reached
     notes: tuple[str, ...]  # what a reader must know, the most important first
     is_stated: BoolArray | None = None  # tasks whose confidence the answers support; None for all
@@ -46,6 +47,11 @@ class Advice(Shown):
     has_new_workers: bool = False  # whether some available workers have not answered yet
     dependence: float = 0.0  # correlation of the errors of answers to a task that the plan assumes
     batch: int | None = None  # tasks per work package
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            return renamed_attribute(self, name, {"need": "answers_needed"})
 
     @property
     def sample(self) -> TaskSample | None:
@@ -73,7 +79,7 @@ class Advice(Shown):
     @property
     def expected_error(self) -> float | None:
         """The share of labels that are expected to be wrong; None if no confidence is stated."""
-        return self.need.expected_error if self.unsupported is None else None
+        return self.answers_needed.expected_error if self.unsupported is None else None
 
     @cached_property
     def prospect(self) -> "Prospect | None":
@@ -154,9 +160,9 @@ class Advice(Shown):
         unstated = None if self.is_stated is None else ~self.is_stated
         columns = {
             "task": self.answers.task_names,
-            "confidence": from_numpy(1 - self.need.error, mask=unstated),
-            "enough": self.need.is_enough,
-            "further": from_numpy(self.need.further, mask=self.need.is_unreachable),
+            "confidence": from_numpy(1 - self.answers_needed.error, mask=unstated),
+            "enough": self.answers_needed.is_task_done,
+            "further": from_numpy(self.answers_needed.per_task, mask=self.answers_needed.is_unreachable),
         }
         return Table(table_of(columns))
 
@@ -170,6 +176,7 @@ class Advice(Shown):
         'most useful'
         """
         kinds = [text.split(":")[0] for text in self.reasons]
+        for_mean_error = self.answers_needed.answers_for_mean_error
         listed: dict[str, Any] = {
             **sizes(self.answers),
             "budget": self.budget,
@@ -183,12 +190,12 @@ class Advice(Shown):
             "expected_error": self.expected_error,
             "expected_error_after": self.expected_error_after,
             "recommended": self.is_recommended,
-            "target_error": self.need.target,
+            "target_error": self.answers_needed.target_error,
             "stop": self.stops,
-            "tasks_with_enough": int(self.need.is_enough.sum()),
-            "further_answers_for_the_rest": self.need.for_the_rest,
-            "further_answers_for_the_whole": self.need.for_all if np.isfinite(self.need.for_all) else None,
-            "tasks_beyond_more_answers": int(self.need.is_unreachable.sum()),
+            "tasks_with_enough": int(self.answers_needed.is_task_done.sum()),
+            "further_answers_for_the_rest": self.answers_needed.answers_for_reachable_tasks,
+            "further_answers_for_the_whole": for_mean_error if np.isfinite(for_mean_error) else None,
+            "tasks_beyond_more_answers": int(self.answers_needed.is_unreachable.sum()),
             "skills_by": "one-coin",
             "notes": list(self.notes),
         }
@@ -263,7 +270,7 @@ class Advice(Shown):
         """Return lines on what the answers change, and on what helps more if they change little."""
         if self.unsupported is not None:
             return [f"{self.unsupported}."]
-        now = self.need.expected_error
+        now = self.answers_needed.expected_error
         after = self.expected_error_after
         if self.n_assignments == 0:
             return [f"There are no answers to assign. About {percent(now)} of the labels are probably wrong."]
@@ -294,27 +301,27 @@ class Advice(Shown):
 
     def _need_lines(self) -> list[str]:
         """Return lines on the number of answers that tasks below the target confidence need."""
-        need = self.need
-        n_enough = int(need.is_enough.sum())
-        n_never = int(need.is_unreachable.sum())
-        n_open = int((~need.is_enough).sum()) - n_never
-        target = percent(need.target)
-        sure = percent(1 - need.target)
+        needed = self.answers_needed
+        n_enough = int(needed.is_task_done.sum())
+        n_never = int(needed.is_unreachable.sum())
+        n_open = int((~needed.is_task_done).sum()) - n_never
+        target = percent(needed.target_error)
+        confidence = percent(1 - needed.target_error)
         have = "has" if n_enough <= 1 else "have"
         number = f"{n_enough:,}" if n_enough else "None"
         already = "already " if n_enough else ""
-        line = f"{number} of {count(self.answers.n_tasks, 'label')} {already}{have} at least {sure} confidence"
-        if self.is_recommended and not need.reached and np.isfinite(need.for_all):
-            in_all = count(int(np.ceil(need.for_all)), "more answer")
+        line = f"{number} of {count(self.answers.n_tasks, 'label')} {already}{have} at least {confidence} confidence"
+        if self.is_recommended and not needed.is_mean_reached and np.isfinite(needed.answers_for_mean_error):
+            in_all = count(int(np.ceil(needed.answers_for_mean_error)), "more answer")
             line += f"; for at most {target} wrong labels in all you need about {in_all}"
         lines = [f"{line}."]
         if n_open and self.is_recommended:
             which = "all other labels" if n_never == 0 else count(n_open, "more label")
-            n_needed = count(round(need.for_the_rest), "more answer")
-            lines.append(f"About {n_needed} would bring {which} to {sure} confidence.")
+            n_needed = count(round(needed.answers_for_reachable_tasks), "more answer")
+            lines.append(f"About {n_needed} would bring {which} to {confidence} confidence.")
         if n_never:
             lines.append(
-                f"{count(n_never, 'label')} probably cannot reach {sure} confidence with answers from these workers"
-                f"{self._shared_mistakes()}. Ask an expert or other workers."
+                f"{count(n_never, 'label')} probably cannot reach {confidence} confidence with answers from these "
+                f"workers{self._shared_mistakes()}. Ask an expert or other workers."
             )
         return lines

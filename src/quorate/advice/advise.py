@@ -26,7 +26,7 @@ from quorate.advice.available_workers import (
 )
 from quorate.advice.information_gain import AssignmentPlan, plan
 from quorate.advice.repair import ComponentRepair, groups_to_tie, repair_component
-from quorate.advice.stopping import Need, need
+from quorate.advice.stopping import AnswersNeeded, estimate_answers_needed
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.blocks.sampling import MAX_TESTED_ANSWERS
@@ -188,7 +188,7 @@ def advise_result(
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
     >>> advice = advise_result(result, 5)
-    >>> bool(np.isclose(advice.need.expected_error, 1 - result.vote.confidence.mean()))
+    >>> bool(np.isclose(advice.answers_needed.expected_error, 1 - result.vote.confidence.mean()))
     True
     """
     answers = result.answers
@@ -307,50 +307,63 @@ def advise_from(
     all_workers = worker_posterior.with_newcomers(worker_pool.size - n)
     accuracy = all_workers.accuracy
     weak = result.skill_estimates.weak
-    most = worker_pool.most_answers(budget)
+    max_answers = worker_pool.most_answers(budget)
     repaired = repair_component(
-        answers, with_gold(answers, known), identifiability, worker_pool, accuracy, posterior, most, width, weak, groups
+        answers,
+        with_gold(answers, known),
+        identifiability,
+        worker_pool,
+        accuracy,
+        posterior,
+        max_answers,
+        width,
+        weak,
+        groups,
     )
     if worker_pool.priced:
         repaired = repaired.only(affordable(worker_pool.cost[repaired.worker], budget))
-    target = USUAL_TARGET if target_error is None else target_error
-    typical = _typical_accuracy(accuracy, _likely_shares(accuracy, worker_pool, most), answers.n_classes)
-    needs = need(posterior, typical, target, answered=answers.per_task, dependence=dependence)
+    needed = estimate_answers_needed(
+        posterior,
+        _accuracy_of_next_answers(accuracy, worker_pool, max_answers, answers.n_classes),
+        USUAL_TARGET if target_error is None else target_error,
+        answered=answers.per_task,
+        dependence=dependence,
+    )
     open_tasks = np.ones(answers.n_tasks, dtype=bool) if known is None else known < 0
     money_left = budget - float(worker_pool.cost[repaired.worker].sum())
     limit = worker_pool.most_answers(money_left)
     if target_error is not None:
-        open_tasks &= ~needs.is_enough
-        limit = int(min(limit, np.ceil(needs.for_all / np.average(worker_pool.gives, weights=worker_pool.available))))
+        open_tasks &= ~needed.is_task_done
+        mean_gives = np.average(worker_pool.gives, weights=worker_pool.available)
+        limit = int(min(limit, np.ceil(needed.answers_for_mean_error / mean_gives)))
     n_answers_per_task = answers.per_task + np.bincount(repaired.task, minlength=answers.n_tasks)
     tasks, workers = seen_tasks(answers)
-    done = np.concatenate([tasks, repaired.task]), np.concatenate([workers, repaired.worker])
-    doubted = (1 - UNIFORM_WEIGHT) * posterior
-    doubted += UNIFORM_WEIGHT / answers.n_classes  # in place: with thousands of classes the table takes gigabytes
+    done = (np.concatenate([tasks, repaired.task]), np.concatenate([workers, repaired.worker]))
+    mixed_posterior = (1 - UNIFORM_WEIGHT) * posterior
+    mixed_posterior += UNIFORM_WEIGHT / answers.n_classes  # in place: with thousands of classes it takes gigabytes
 
     def plan_of(n_answers: int) -> AssignmentPlan:
         return plan_with_room(
             worker_pool.after(repaired.worker),
             n_answers,
-            lambda pool: plan(done, doubted, accuracy, pool, n_answers, open_tasks, n_answers_per_task, dependence),
+            lambda pool: plan(
+                done, mixed_posterior, accuracy, pool, n_answers, open_tasks, n_answers_per_task, dependence
+            ),
         )
 
     chosen = plan_within(plan_of, limit, worker_pool.cost, money_left) if worker_pool.priced else plan_of(limit)
     if limit and len(chosen) == 0 and len(repaired.task) == 0:
         _refuse_if_nobody_is_left(done, worker_pool, open_tasks)
-    stops = target_error is not None and needs.reached
+    stops = target_error is not None and needed.is_mean_reached
     notes = [
         *_repair_notes(int((~determined).sum()), n, repaired),
-        *_budget_notes(worker_pool, most, limit, len(chosen), needs, target_error, stops),
-        *(
-            []
-            if worker_posterior.fit.converged
-            else [
-                f"The skills had not converged after {worker_posterior.fit.iterations} steps of one-coin EM, "
-                "so the plan may be imprecise."
-            ]
-        ),
+        *_budget_notes(worker_pool, max_answers, limit, len(chosen), needed, target_error, stops),
     ]
+    if not worker_posterior.fit.converged:
+        notes.append(
+            f"The skills had not converged after {worker_posterior.fit.iterations} steps of one-coin EM, "
+            "so the plan may be imprecise."
+        )
     return Advice(
         answers,
         budget,
@@ -361,7 +374,7 @@ def advise_from(
         np.concatenate([np.full(len(repaired.task), np.nan), chosen.gain]),
         posterior,
         skill_of(accuracy, answers.n_classes),
-        needs,
+        needed,
         stops,
         tuple(notes),
         is_stated,
@@ -435,19 +448,19 @@ def _check(
         raise OptionError(f"dependence= must lie between 0 and 1, got {dependence:g}")
 
 
-def _likely_shares(accuracy: FloatArray, worker_pool: AvailableWorkers, budget: int) -> FloatArray:
-    """Return the number of answers of each worker if the most accurate workers take all that they have room for."""
+def _accuracy_of_next_answers(
+    accuracy: FloatArray, worker_pool: AvailableWorkers, budget: int, n_classes: int
+) -> float:
+    """Return the mean accuracy of the next answers, if the most accurate workers take all that they have room for.
+
+    If no worker has room, it is the plain mean over the workers.
+    """
     free = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
     order = free[np.argsort(-accuracy[free], kind="stable")]
     before = starts_of(worker_pool.room[order])[:-1]
-    gives = np.zeros(worker_pool.size)
-    gives[order] = np.clip(budget - before, 0, worker_pool.room[order])
-    return gives
-
-
-def _typical_accuracy(accuracy: FloatArray, share: FloatArray, n_classes: int) -> float:
-    """Return the mean accuracy, weighted by the expected number of answers; unweighted if there are none."""
-    weights = share if share.sum() > 0 else np.ones(len(share))
+    n_answers = np.zeros(worker_pool.size)
+    n_answers[order] = np.clip(budget - before, 0, worker_pool.room[order])
+    weights = n_answers if n_answers.sum() > 0 else np.ones(len(n_answers))
     return float(np.clip(np.average(accuracy, weights=weights), 1.01 / n_classes, 1 - 1e-6))
 
 
@@ -465,8 +478,8 @@ def _refuse_if_nobody_is_left(
             f"None of the {count(int(worker_pool.available.sum()), 'available worker')} may take another task. List "
             "other workers with available= (--available), or allow more tasks with per_worker= (--per-worker)"
         )
-    taken = int((free[done[1]] & open_tasks[done[0]]).sum())
-    if open_tasks.any() and taken >= int(free.sum()) * int(open_tasks.sum()):
+    n_done = int((free[done[1]] & open_tasks[done[0]]).sum())
+    if open_tasks.any() and n_done >= int(free.sum()) * int(open_tasks.sum()):
         who = f"All {free.sum():,} available workers have" if free.sum() > 1 else "The available worker has"
         raise OptionError(
             f"{who} already answered all {count(int(open_tasks.sum()), 'task')}. To get more answers, list other "
@@ -502,16 +515,23 @@ def _repair_notes(n_undetermined: int, n_workers: int, repaired: ComponentRepair
 
 
 def _budget_notes(
-    pool: AvailableWorkers, budget: int, limit: int, n_chosen: int, needs: Need, target_error: float | None, stops: bool
+    pool: AvailableWorkers,
+    budget: int,
+    limit: int,
+    n_chosen: int,
+    needed: AnswersNeeded,
+    target_error: float | None,
+    stops: bool,
 ) -> list[str]:
     """Return notes on why fewer answers are advised than the budget allows."""
     if stops:
         return [
-            f"You can stop: about {percent(needs.expected_error)} of the labels are probably wrong, below your target "
-            f"of {percent(needs.target)}."
+            f"You can stop: about {percent(needed.expected_error)} of the labels are probably wrong, below your target "
+            f"of {percent(needed.target_error)}."
         ]
     notes = []
-    if target_error is not None and n_chosen == limit and limit < budget and limit >= np.ceil(needs.for_all):
+    is_limited_by_target = limit < budget and limit >= np.ceil(needed.answers_for_mean_error)
+    if target_error is not None and n_chosen == limit and is_limited_by_target:
         notes.append(f"About {limit:,} answers, fewer than the budget, will probably reach the target.")
     if n_chosen < limit and not pool.priced:
         notes.append(

@@ -171,11 +171,14 @@ def _read_workers(
         rows = rows_phrase(np.flatnonzero(codes < 0).tolist())
         raise BlankFieldError(f"'worker' is missing in {rows} of the table of workers; fill it in")
     listed = as_type(listed, answers.worker_names.type, "available workers")
-    place = positions(listed, answers.worker_names)
-    new = place < 0
-    place[new] = answers.n_workers + np.arange(int(new.sum()))
-    names = pa.concat_arrays([answers.worker_names, listed.filter(from_numpy(new))])
-    return names, place, np.ones(len(listed)) if cost is None else _costs(table.column(cost), cost, codes, len(listed))
+    code_of_listed = positions(listed, answers.worker_names)
+    is_new = code_of_listed < 0
+    code_of_listed[is_new] = answers.n_workers + np.arange(int(is_new.sum()))
+    names = pa.concat_arrays([answers.worker_names, listed.filter(from_numpy(is_new))])
+    costs = np.ones(len(listed))
+    if cost is not None:
+        costs = _costs(table.column(cost), cost, codes, len(listed))
+    return names, code_of_listed, costs
 
 
 def _costs(column: pa.ChunkedArray, name: str, codes: IntArray, n: int) -> FloatArray:

@@ -4,7 +4,7 @@ import numpy as np
 
 from quorate.advice.advice import Advice
 from quorate.advice.information_gain import tempered_accuracy
-from quorate.advice.stopping import share_of_next
+from quorate.advice.stopping import effective_votes_added
 from quorate.arrays import FloatArray, IntArray, runs
 from quorate.voting.vote import accuracy
 
@@ -18,7 +18,7 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
     """Return the expected error of each task's label after the advised answers.
 
     True classes are drawn from the posterior, and answers from the skills. The log-odds of an answer are reduced by the
-    dependence between workers (see `share_of_next`). Tasks without assignments keep their expected error.
+    dependence between workers (see `effective_votes_added`). Tasks without assignments keep their expected error.
 
     Args:
         advice: the assignments.
@@ -28,42 +28,47 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
     >>> import quorate
     >>> from quorate.advice.advise import advise
     >>> advice = advise(quorate.simulate.crowd(100, 10, 2, seed=0).answers, budget=40)
-    >>> bool(error_after(advice).mean() < advice.need.error.mean())
+    >>> bool(error_after(advice).mean() < advice.answers_needed.error.mean())
     True
     """
-    error = advice.need.error.copy()
+    error = advice.answers_needed.error.copy()
     if advice.n_assignments == 0:
         return error
     rng = np.random.default_rng(seed)
     n_classes = advice.posterior.shape[1]
-    tasks, place = np.unique(advice.task, return_inverse=True)
+    tasks, row_of_assignment = np.unique(advice.task, return_inverse=True)
     draws = int(np.clip(TOTAL_DRAWS // len(tasks), MIN_DRAWS, MAX_DRAWS))
-    true = _draw(advice.posterior, tasks, rng.random((len(tasks), draws)))
+    true_class = _draw_classes(advice.posterior, tasks, rng.random((len(tasks), draws)))
     right = np.clip(accuracy(advice.skills, n_classes), 1e-6, 1 - 1e-6)
-    answered = advice.answers.per_task[tasks].copy()
-    turn = _turns(place)
-    all_answers = np.empty((len(place), draws), np.int64)
-    log_odds = np.empty((len(place), draws))
+    n_answers = advice.answers.per_task[tasks].copy()
+    turn = _turns(row_of_assignment)
+    drawn_answers = np.empty((len(row_of_assignment), draws), np.int64)
+    log_odds = np.empty((len(row_of_assignment), draws))
     for number in range(int(turn.max()) + 1):
-        asked = np.flatnonzero(turn == number)  # at most one answer per task
-        at = place[asked]
-        tempered = tempered_accuracy(right[advice.worker[asked]], share_of_next(answered[at], dependence), n_classes)[
-            :, None
-        ]
-        gives = advice.worker_pool.gives[advice.worker[asked]][:, None]
-        is_answered = np.ones((len(at), draws)) <= gives if (gives == 1).all() else rng.random((len(at), draws)) < gives
-        answer = np.where(rng.random((len(at), draws)) < tempered, true[at], _another(true[at], n_classes, rng))
-        all_answers[asked] = answer
-        log_odds[asked] = np.where(is_answered, np.log(tempered * (n_classes - 1) / (1 - tempered)), 0.0)
-        answered[at] += 1
+        assigned = np.flatnonzero(turn == number)  # at most one answer per task
+        row = row_of_assignment[assigned]
+        worker = advice.worker[assigned]
+        shape = (len(row), draws)
+        votes_added = effective_votes_added(n_answers[row], dependence)
+        tempered = tempered_accuracy(right[worker], votes_added, n_classes)[:, None]
+        gives = advice.worker_pool.gives[worker][:, None]
+        is_answered = np.ones(shape, dtype=bool)
+        if not (gives == 1).all():
+            is_answered = rng.random(shape) < gives
+        is_right = rng.random(shape) < tempered
+        wrong_class = (true_class[row] + rng.integers(1, n_classes, shape)) % n_classes
+        drawn_answers[assigned] = np.where(is_right, true_class[row], wrong_class)
+        log_odds[assigned] = np.where(is_answered, np.log(tempered * (n_classes - 1) / (1 - tempered)), 0.0)
+        n_answers[row] += 1
     # The expected error cannot rise by more answers: a larger error is simulation noise.
-    error[tasks] = np.minimum(
-        error[tasks], 1 - _confidence_after(advice.posterior[tasks], place, all_answers, log_odds).mean(axis=1)
-    )
+    confidence = _confidence_after(advice.posterior[tasks], row_of_assignment, drawn_answers, log_odds)
+    error[tasks] = np.minimum(error[tasks], 1 - confidence.mean(axis=1))
     return error
 
 
-def _confidence_after(posterior: FloatArray, place: IntArray, answer: IntArray, log_odds: FloatArray) -> FloatArray:
+def _confidence_after(
+    posterior: FloatArray, row_of_answer: IntArray, answer: IntArray, log_odds: FloatArray
+) -> FloatArray:
     """Return the largest posterior probability of each task after the answers of each draw; tasks × draws.
 
     A class without answers keeps its probability, up to the normalisation. So only the classes with answers are
@@ -71,26 +76,27 @@ def _confidence_after(posterior: FloatArray, place: IntArray, answer: IntArray, 
 
     Args:
         posterior: of the tasks, before the answers.
-        place: the task of each answer, as an index into ``posterior``.
+        row_of_answer: the task of each answer, as an index into ``posterior``.
         answer: the class that is given, answers × draws.
         log_odds: what is added to the log-probability of that class, answers × draws.
     """
     n_tasks, m = posterior.shape
     draws = answer.shape[1]
-    rows = n_tasks * draws  # a row for each task and draw
-    row = place[:, None] * draws + np.arange(draws)
-    cells, which = np.unique((row * m + answer).ravel(), return_inverse=True)
-    gain = np.bincount(which, log_odds.ravel(), len(cells))
-    of_row = cells // m
-    probability = posterior[of_row // draws, cells % m]
-    most = np.zeros(rows)  # the gain of classes without answers is 0
-    np.maximum.at(most, of_row, gain)
-    after = probability * np.exp(gain - most[of_row])
-    best = np.zeros(rows)
-    np.maximum.at(best, of_row, after)
-    unobserved = np.exp(-most)
-    total = np.bincount(of_row, after, rows) + np.maximum(1 - np.bincount(of_row, probability, rows), 0.0) * unobserved
-    confidence: FloatArray = np.maximum(best, _largest_unobserved(posterior, draws, cells) * unobserved) / total
+    n_rows = n_tasks * draws  # a row for each task and draw
+    row = row_of_answer[:, None] * draws + np.arange(draws)
+    cells, cell_of_answer = np.unique((row * m + answer).ravel(), return_inverse=True)
+    gain = np.bincount(cell_of_answer, log_odds.ravel(), len(cells))
+    row_of_cell = cells // m
+    probability = posterior[row_of_cell // draws, cells % m]
+    most = np.zeros(n_rows)  # the gain of classes without answers is 0
+    np.maximum.at(most, row_of_cell, gain)
+    after = probability * np.exp(gain - most[row_of_cell])
+    best = np.zeros(n_rows)
+    np.maximum.at(best, row_of_cell, after)
+    scale = np.exp(-most)  # of the classes without answers
+    unobserved = np.maximum(1 - np.bincount(row_of_cell, probability, n_rows), 0.0)
+    total = np.bincount(row_of_cell, after, n_rows) + unobserved * scale
+    confidence: FloatArray = np.maximum(best, _largest_unobserved(posterior, draws, cells) * scale) / total
     return confidence.reshape(n_tasks, draws)
 
 
@@ -103,34 +109,30 @@ def _largest_unobserved(posterior: FloatArray, draws: int, cells: IntArray) -> F
         p = posterior[run]
         top = np.argpartition(p, m - n, axis=1)[:, m - n :] if n < m else np.tile(np.arange(n), (len(p), 1))
         classes[run] = np.take_along_axis(top, np.argsort(-np.take_along_axis(p, top, axis=1), axis=1), axis=1)
-    left = np.arange(n_tasks * draws)
+    open_rows = np.arange(n_tasks * draws)  # in which all more probable classes have answers
     largest = np.zeros(n_tasks * draws)
     for rank in range(n):
-        candidate = classes[left // draws, rank]
-        is_given = (
-            cells[np.minimum(np.searchsorted(cells, left * m + candidate), len(cells) - 1)] == left * m + candidate
-        )
-        largest[left[~is_given]] = posterior[left[~is_given] // draws, candidate[~is_given]]
-        left = left[is_given]
+        candidate = classes[open_rows // draws, rank]
+        cell = open_rows * m + candidate
+        has_answers = cells[np.minimum(np.searchsorted(cells, cell), len(cells) - 1)] == cell
+        is_largest = ~has_answers
+        largest[open_rows[is_largest]] = posterior[open_rows[is_largest] // draws, candidate[is_largest]]
+        open_rows = open_rows[has_answers]
     return largest
 
 
-def _turns(place: IntArray) -> IntArray:
+def _turns(values: IntArray) -> IntArray:
     """Return for each entry the number of earlier entries with the same value."""
-    order = np.argsort(place, kind="stable")
-    sorted_places = place[order]
-    begins = np.searchsorted(sorted_places, sorted_places)
-    turn = np.empty(len(place), np.int64)
-    turn[order] = np.arange(len(place)) - begins
+    order = np.argsort(values, kind="stable")
+    sorted_values = values[order]
+    begins = np.searchsorted(sorted_values, sorted_values)
+    turn = np.empty(len(values), np.int64)
+    turn[order] = np.arange(len(values)) - begins
     return turn
 
 
-def _draw(posterior: FloatArray, tasks: IntArray, random: FloatArray) -> IntArray:
+def _draw_classes(posterior: FloatArray, tasks: IntArray, random: FloatArray) -> IntArray:
     """Return classes drawn from the posterior of each task with uniform random numbers; tasks × draws."""
     sampled = [np.searchsorted(posterior[task].cumsum(), row) for task, row in zip(tasks, random, strict=True)]
     sampled_class: IntArray = np.minimum(np.array(sampled), posterior.shape[1] - 1)
     return sampled_class
-
-
-def _another(true: IntArray, n_classes: int, rng: np.random.Generator) -> IntArray:
-    return (true + rng.integers(1, n_classes, true.shape)) % n_classes

@@ -9,7 +9,7 @@ inclusion probability is unbiased for all tasks [Horvitz and Thompson 1952].
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,7 @@ from quorate.io.read_table import Source, read_table
 from quorate.io.values import as_text
 from quorate.methods.support import MIN_GOLD
 from quorate.notes import EXPERT_FILE, LABELS_FILE, UNSUPPORTED, command, new_file
+from quorate.renamed import renamed_attribute
 from quorate.result import Result, count, percent
 from quorate.voting.vote import changed_vote
 
@@ -61,9 +62,14 @@ class GoldAdvice(Shown):
     reasons: tuple[str, ...]
     form: TaskForm = field(default_factory=TaskForm)  # the user's column names, and columns to show the expert
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            return renamed_attribute(self, name, {"drawn": "is_random"})
+
     @property
-    def drawn(self) -> BoolArray:
-        """Whether each task was drawn at random."""
+    def is_random(self) -> BoolArray:
+        """Which tasks were drawn at random."""
         return np.array([reason.startswith(RANDOM_REASON) for reason in self.reasons], dtype=bool)
 
     @cached_property
@@ -109,7 +115,7 @@ class GoldAdvice(Shown):
     @property
     def use(self) -> str:
         """The command that uses the labels first: ``estimate`` for language models, ``aggregate`` for others."""
-        return "estimate" if has_models(self.result) and int(self.drawn.sum()) >= MIN_GOLD else "aggregate"
+        return "estimate" if has_models(self.result) and int(self.is_random.sum()) >= MIN_GOLD else "aggregate"
 
     def options_of_use(self, file: str) -> str:
         """Return the options of the command in `use` that read the expert's labels from a file and write the result."""
@@ -125,10 +131,10 @@ class GoldAdvice(Shown):
         listed: dict[str, Any] = {
             "tasks": self.result.answers.n_tasks,
             "advised": len(self.task),
-            "drawn_at_random": int(self.drawn.sum()),
+            "drawn_at_random": int(self.is_random.sum()),
             "expected_wrong_among_them": self.expected_wrong,
             "expected_error": self.expected_error,
-            "notes": [] if self.drawn.all() else [MEASURED_EFFECT],
+            "notes": [] if self.is_random.all() else [MEASURED_EFFECT],
         }
         return {**listed, "gold_tasks": self.tasks.to_pylist()} if tasks else listed
 
@@ -152,7 +158,7 @@ class GoldAdvice(Shown):
           quorate.aggregate(answers, gold=...)
         """
         n = len(self.task)
-        n_random = int(self.drawn.sum())
+        n_random = int(self.is_random.sum())
         if n_random == n:
             kinds = "drawn at random"
         elif n_random:
@@ -312,8 +318,8 @@ def suggest_gold(
         InputError: the answers or the known labels cannot be used.
 
     >>> import quorate
-    >>> found = suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6)
-    >>> found.tasks["inclusion_probability"].to_pylist().count(1.0), int(found.drawn.sum())
+    >>> chosen = suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6)
+    >>> chosen.tasks["inclusion_probability"].to_pylist().count(1.0), int(chosen.is_random.sum())
     (4, 2)
     """
     loaded = as_reading(source, reading)
@@ -338,7 +344,7 @@ def gold_tasks(
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 3, seed=0).answers)
-    >>> len(gold_tasks(result, 50).task), int(gold_tasks(result, 50).drawn.sum())
+    >>> len(gold_tasks(result, 50).task), int(gold_tasks(result, 50).is_random.sum())
     (50, 0)
     """
     if n < 1:
@@ -349,18 +355,20 @@ def gold_tasks(
     if not open_tasks.any():
         raise OptionError("Every task with answers has a known label, so nothing is left to label")
     n = min(n, int(open_tasks.sum()))
-    is_random = has_models(result) if random is None else random
+    is_all_random = has_models(result) if random is None else random
     if n == open_tasks.sum():
-        n_drawn = 0
-    elif is_random:
-        n_drawn = n
+        n_random = 0
+    elif is_all_random:
+        n_random = n
     else:
-        n_drawn = round(n * RANDOM_SHARE)
-    confidence = _chosen_probability(result)
-    chosen, why = _least_certain(result, confidence, np.flatnonzero(open_tasks), n - n_drawn)
+        n_random = round(n * RANDOM_SHARE)
+    # The posterior probability of the label orders the tasks, also where no confidence is stated.
+    vote = result.vote
+    confidence = vote.confidence if vote.is_stated is None else changed_vote(vote, is_stated=None).confidence
+    chosen, why = _least_certain(result, confidence, np.flatnonzero(open_tasks), n - n_random)
     open_tasks[chosen] = False
-    sampled_tasks, probability, reasons = _draw(
-        confidence, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed)
+    sampled_tasks, probability, reasons = _draw_from_strata(
+        confidence, np.flatnonzero(open_tasks), n_random, np.random.default_rng(seed)
     )
     # Mixed evenly, so that an expert who stops early has labelled some of both kinds.
     positions_of_kinds = [
@@ -407,12 +415,6 @@ def _least_certain(result: Result, confidence: FloatArray, tasks: IntArray, n: i
     return np.array(chosen, np.int64), why
 
 
-def _chosen_probability(result: Result) -> FloatArray:
-    """Return the posterior probability of each label, also where no confidence is stated: it orders the tasks."""
-    vote = result.vote
-    return vote.confidence if vote.is_stated is None else changed_vote(vote, is_stated=None).confidence
-
-
 def _why(result: Result, task: int, more: str) -> str:
     """Return the two most probable classes of a task with their probabilities, as text."""
     classes = result.answers.classes
@@ -457,7 +459,7 @@ class _Coverage:
         self.seen[self.worker[self.at == at]] = True
 
 
-def _draw(
+def _draw_from_strata(
     confidence: FloatArray, tasks: IntArray, n: int, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, list[str]]:
     """Draw one task from each of ``n`` strata of nearly equal size, in order of confidence, the least certain first.

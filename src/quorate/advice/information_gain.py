@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.advice.available_workers import AvailableWorkers
-from quorate.advice.stopping import share_of_next
+from quorate.advice.stopping import effective_votes_added
 from quorate.arrays import BoolArray, FloatArray, IntArray, sortable, starts_of
 from quorate.voting.vote import skill_of, weight
 
@@ -133,7 +133,7 @@ def plan(
     if len(ranked) == 0 or not open_tasks.any():
         return AssignmentPlan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     n_answered = np.zeros(len(posterior), np.int64) if answered is None else answered
-    best = tempered_accuracy(accuracy[ranked[:1]], share_of_next(n_answered, dependence), posterior.shape[1])
+    best = tempered_accuracy(accuracy[ranked[:1]], effective_votes_added(n_answered, dependence), posterior.shape[1])
     once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * worker_pool.gives[ranked[0]]
     before = entropy(posterior)
     remaining = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
@@ -157,7 +157,7 @@ def plan(
     worker = worker[order]
     turn = np.arange(len(task)) - np.searchsorted(task, task)
     tempered = tempered_accuracy(
-        accuracy[worker], share_of_next(n_answered[task] + turn, dependence), posterior.shape[1]
+        accuracy[worker], effective_votes_added(n_answered[task] + turn, dependence), posterior.shape[1]
     )
     return _with_gains(task, worker, posterior, tempered, worker_pool)
 
@@ -192,7 +192,7 @@ class _AnswerInformation:
 
     def log_information(self, tasks: IntArray, number: IntArray) -> FloatArray:
         """Return the log of the information of an answer to each task after ``number`` further answers."""
-        fresh, later = (share_of_next(self.answered[tasks] + n, self.dependence) for n in (0, number))
+        fresh, later = (effective_votes_added(self.answered[tasks] + n, self.dependence) for n in (0, number))
         with np.errstate(divide="ignore"):
             repeats = 2 * (np.log(later) - np.log(fresh)) if self.dependence < 1 else np.where(number > 0, -np.inf, 0.0)
             log_gain = np.log(self.once[tasks]) + number * np.log(np.clip(self.remaining[tasks], 1e-12, 1 - 1e-12))

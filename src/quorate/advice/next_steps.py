@@ -234,7 +234,7 @@ class NextSteps(Shown):
         alone = self.now.copy()
         alone[chosen.task] = 0.0
         n = len(chosen.task)
-        n_random = int(chosen.drawn.sum())
+        n_random = int(chosen.is_random.sum())
         wrong = chosen.expected_wrong
         about = (
             "" if wrong is None or not self.is_stated else f"About {wrong:.0f} of these {n} labels are probably wrong. "

@@ -47,24 +47,24 @@ class ComponentRepair:
         )
 
 
-def shared_tasks_needed(accuracy: float, sure: float, n_classes: int, width: float) -> int:
+def shared_tasks_needed(accuracy: float, confidence: float, n_classes: int, width: float) -> int:
     """Return the number of shared tasks for which the 95 % interval of a bridging worker's skill has a given width.
 
-    The worker is compared with labels that are right with probability ``sure``. Its agreement with them is a proportion
-    of n answers, and the derivative of the agreement by the worker's skill is (M - 1)/M times the skill c of the
-    labels, so the interval has the width 2 z M/(M - 1) sqrt(p (1 - p)/n)/c. The number is limited to the range from
-    MIN_SHARED_TASKS to MAX_SHARED_TASKS.
+    The worker is compared with labels that are right with probability ``confidence``. Its agreement with them is a
+    proportion of n answers, and the derivative of the agreement by the worker's skill is (M - 1)/M times the skill c of
+    the labels, so the interval has the width 2 z M/(M - 1) sqrt(p (1 - p)/n)/c. The number is limited to the range
+    from MIN_SHARED_TASKS to MAX_SHARED_TASKS.
 
     Args:
         accuracy: of the bridging worker.
-        sure: the mean confidence of the labels that it is compared with.
+        confidence: the mean confidence of the labels that it is compared with.
         n_classes: M.
         width: of the 95 % interval of its skill.
 
     >>> shared_tasks_needed(0.8, 1.0, 2, 0.4), shared_tasks_needed(0.8, 0.9, 2, 0.4)
     (62, 97)
     """
-    c = max(float(skill_of(np.array(sure), n_classes)), 0.1)
+    c = max(float(skill_of(np.array(confidence), n_classes)), 0.1)
     scale = 2 * Z_95 * n_classes / (n_classes - 1) / (width * c)
     return int(np.clip(np.ceil(scale**2 * accuracy * (1 - accuracy)), MIN_SHARED_TASKS, MAX_SHARED_TASKS))
 
@@ -99,8 +99,8 @@ def repair_component(
     >>> from quorate.advice.available_workers import gather_available_workers
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> worker_pool, even = gather_available_workers(answers, 5), np.full((2, 2), 0.5)
-    >>> found = repair_component(answers, answers, identify(answers), worker_pool, np.full(3, 0.8), even, 5, 0.4)
-    >>> found.task.tolist(), found.worker.tolist(), found.reason
+    >>> repaired = repair_component(answers, answers, identify(answers), worker_pool, np.full(3, 0.8), even, 5, 0.4)
+    >>> repaired.task.tolist(), repaired.worker.tolist(), repaired.reason
     ([0], [2], ('repair: joins 1 worker to the rest',))
     """
     free = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
@@ -184,14 +184,14 @@ class _Draft:
         answers: Answers,
         worker_pool: AvailableWorkers,
         accuracy: FloatArray,
-        sure: FloatArray,
+        confidence: FloatArray,
         order: IntArray,
         budget: int,
         width: float,
     ) -> None:
         self.answers = answers
         self.accuracy = accuracy
-        self.sure = sure
+        self.confidence = confidence
         self.order = order
         self.budget = budget
         self.width = width
@@ -231,10 +231,12 @@ class _Draft:
         wanted = None
         for worker in askers.tolist():
             free = np.flatnonzero(tasks & ~self.done_by(worker))
-            free = free[np.lexsort([free, -self.sure[free]])][:MAX_SHARED_TASKS]
+            free = free[np.lexsort([free, -self.confidence[free]])][:MAX_SHARED_TASKS]
             if wanted is None and len(free):
-                sure = float(self.sure[free].mean())
-                needed = shared_tasks_needed(float(self.accuracy[worker]), sure, self.answers.n_classes, self.width)
+                mean_confidence = float(self.confidence[free].mean())
+                needed = shared_tasks_needed(
+                    float(self.accuracy[worker]), mean_confidence, self.answers.n_classes, self.width
+                )
                 wanted = min(needed, most) - have
             if wanted is None:
                 continue
@@ -290,12 +292,10 @@ class _Draft:
         has_scale_by_gold = identifiability.identifiable[0] != (not identifiability.bipartite[0])
         if have >= MAX_SHARED_TASKS or has_scale_by_gold:
             return
-        if not identifiability.bipartite[0] and not _two_sided_without_threes(a):
-            return
-        pairs = a.per_task == 2
-        self.ask(self.order, pairs & (n == 2), have, int((n >= 2).sum()), "settle: a third answer to the task")
-
-
-def _two_sided_without_threes(answers: Answers) -> bool:
-    """Whether the tasks with two answers close no odd cycle: only tasks with more answers determine the scale."""
-    return bool(identify(answers.where((answers.per_task == 2)[answers.task])).bipartite.all())
+        has_two = a.per_task == 2
+        if not identifiability.bipartite[0]:
+            # If tasks with two answers close an odd cycle, they determine the scale without a third answer.
+            is_two_sided = identify(a.where(has_two[a.task])).bipartite.all()
+            if not is_two_sided:
+                return
+        self.ask(self.order, has_two & (n == 2), have, int((n >= 2).sum()), "settle: a third answer to the task")
