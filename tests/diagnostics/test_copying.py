@@ -128,13 +128,13 @@ def test_uncertain_skills_make_agreement_less_surprising() -> None:
 
 def test_twice_the_answers_leave_half_the_doubt_about_skills() -> None:
     """The variance of a skill falls with the answers behind it; a fifth of slack for the skills' own estimates."""
-    spread = []
+    rho = []
     for n_tasks in (1000, 2000):
         answers = crowd(n_tasks, 12, 6, skills=np.linspace(0.4, 0.8, 12), seed=0).answers
         inference = aggregate_in_memory("rank-one", answers).inference
         assert isinstance(inference, OneCoinInference)
-        spread.append(agreement_test(inference, pair_stats(answers), 12).spread.mean())
-    assert spread[1] / spread[0] == pytest.approx(0.5, rel=0.2)
+        rho.append(agreement_test(inference, pair_stats(answers), 12).rho.mean())
+    assert rho[1] / rho[0] == pytest.approx(0.5, rel=0.2)
 
 
 def test_a_group_that_copies_from_one_is_a_cluster_and_a_pair_is_none() -> None:

@@ -213,17 +213,6 @@ UNDECIDED = "undecided"
 WORDS_OF_DECISION = {PASS: "PASS", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}
 
 
-def look_closer() -> str:
-    """Recommend what to do about low agreement."""
-    look = command("agreement", "", "quorate.agreement(answers)")
-    return f"Clarify the instructions or the prompt. To see who disagrees: {look}"
-
-
-def collect_more() -> str:
-    """Recommend what to do about labels that are not certain enough."""
-    return f"What to do next: {command('advise', '', 'quorate.next_steps(answers)')}"
-
-
 @dataclass(frozen=True)
 class Checked:
     """One limit, and whether it holds."""
@@ -543,7 +532,10 @@ def _agreement_checks(answers: Answers, limits: Limits) -> Iterator[Checked]:
     for name, coefficient in COEFFICIENTS.items():
         if getattr(limits, name) is not None:
             value = coefficients[coefficient].value
-            remedy = look_closer() if value is not None else "Let several workers answer the same tasks."
+            remedy = "Let several workers answer the same tasks."
+            if value is not None:
+                look = command("agreement", "", "quorate.agreement(answers)")
+                remedy = f"Clarify the instructions or the prompt. To see who disagrees: {look}"
             yield _at_least(name, WORDS[coefficient], value, limits, remedy)
 
 
@@ -551,7 +543,9 @@ def _label_checks(result: Result, limits: Limits) -> Iterator[Checked]:
     """Compare the confidence of the labels, and the workers without a rating, with their limits."""
     stats = result.vote.confidence_stats()
     unsupported = [in_python(note.text) for note in result.notes if note.kind == UNSUPPORTED]
-    remedy = unsupported[0] if unsupported else collect_more()
+    remedy = f"What to do next: {command('advise', '', 'quorate.next_steps(answers)')}"
+    if unsupported:
+        remedy = unsupported[0]
     if limits.max_error is not None:
         yield _error_check(result, limits.max_error, remedy)
     if limits.max_unsure is not None:

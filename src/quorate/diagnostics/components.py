@@ -1,5 +1,6 @@
 """Each component of the interaction graph: whether it is identifiable, why, and bounds on the error of its skills."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +17,6 @@ from quorate.theory.skill_bounds import SkillBound, skill_bounds, two_sided
 from quorate.theory.tasks_needed import SkillErrorBound, pair_errors
 
 TARGET_SKILL_ERROR = 0.05  # error of a skill: half of the smallest difference of skill that should separate two workers
-
-
-def _finite_or_none(value: float) -> float | None:
-    """Return a number, or None for NaN or infinity."""
-    return value if value - value == 0 else None
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class ComponentFinding:
             **({} if self.error is None else {"per_pair": self.error.bound, "expected": self.error.expected}),
             **({} if self.error is None else {"small_enough": float(self.error.small_enough)}),
         }
-        return {name: _finite_or_none(value) for name, value in figures.items()}
+        return {name: value if math.isfinite(value) else None for name, value in figures.items()}
 
 
 @dataclass(frozen=True)
@@ -110,20 +106,17 @@ def parts(
     [(2, 1), (1, 0)]
     """
     index = _index_in_component(identifiability.component, identifiability.n_components)
-    of_pair = identifiability.component[pairs.i]
-    ordered_pairs = pairs.among(np.argsort(of_pair, kind="stable"))
-    i = index[ordered_pairs.i]
-    j = index[ordered_pairs.j]
-    ends = starts_of(np.bincount(of_pair, minlength=identifiability.n_components)).tolist()
+    component_of_pair = identifiability.component[pairs.i]
+    sorted_pairs = pairs.among(np.argsort(component_of_pair, kind="stable"))
+    i = index[sorted_pairs.i]
+    j = index[sorted_pairs.j]
+    starts = starts_of(np.bincount(component_of_pair, minlength=identifiability.n_components)).tolist()
     witnessed = identifiability.components() if components is None else components
-    for part, start, stop in zip(witnessed, ends[:-1], ends[1:], strict=True):
-        inside = slice(start, stop)
-        known = complete or part.bipartite
-        part_pairs = (
-            PairStats(i[inside], j[inside], ordered_pairs.shared[inside], ordered_pairs.agreed[inside])
-            if known
-            else None
-        )
+    for part, start, stop in zip(witnessed, starts[:-1], starts[1:], strict=True):
+        part_pairs = None
+        if complete or part.bipartite:
+            rows = slice(start, stop)
+            part_pairs = PairStats(i[rows], j[rows], sorted_pairs.shared[rows], sorted_pairs.agreed[rows])
         yield PartPairs(part, part.workers, part_pairs)
 
 
@@ -146,31 +139,31 @@ def examine(all_parts: Sequence[PartPairs], result: Result, delta: float) -> lis
     """
     n = result.info.n_workers
     m = result.info.n_classes
-    asked = []  # indices of the components that have pairs without gold
+    bounded = []  # indices of the components that have pairs without gold: there are bounds for these
     pairs_of_part = []  # these pairs
     findings = []
     for part in all_parts:
         pairs = part.pairs if part.pairs is None or part.members[-1] < n else without(part.pairs, part.n_codes - 1)
         findings.append(ComponentFinding(part.part, None if pairs is None else len(pairs), None))
         if pairs is not None and len(pairs) and m > 1:
-            asked.append(len(findings) - 1)
+            bounded.append(len(findings) - 1)
             pairs_of_part.append(pairs)
-    if not asked:
+    if not bounded:
         return findings
-    members = [all_parts[k].members for k in asked]
+    members = [all_parts[k].members for k in bounded]
     workers = [codes if codes[-1] < n else codes[:-1] for codes in members]
     batch = Parts.concatenated([len(codes) for codes in workers], pairs_of_part)
-    whom = np.concatenate(workers)
+    all_workers = np.concatenate(workers)
     # The component may be bipartite without the pairs of gold, although it is not with them.
     bipartite = np.array(
         [
             all_parts[k].part.bipartite if pairs is all_parts[k].pairs else two_sided(pairs, len(codes))
-            for k, pairs, codes in zip(asked, pairs_of_part, workers, strict=True)
+            for k, pairs, codes in zip(bounded, pairs_of_part, workers, strict=True)
         ]
     )
-    errors = pair_errors(batch, m, result.skills[whom], result.info.per_worker[whom], delta=delta)
-    bounds = skill_bounds(batch, m, result.skills[whom], bipartite, delta=delta)
-    for k, bound, error in zip(asked, bounds, errors, strict=True):
+    errors = pair_errors(batch, m, result.skills[all_workers], result.info.per_worker[all_workers], delta=delta)
+    bounds = skill_bounds(batch, m, result.skills[all_workers], bipartite, delta=delta)
+    for k, bound, error in zip(bounded, bounds, errors, strict=True):
         findings[k] = ComponentFinding(findings[k].component, findings[k].n_pairs, bound, error)
     return findings
 
@@ -213,6 +206,8 @@ def component_row(number: int, finding: ComponentFinding, names: list[str], n_ta
     if bound is None:
         return [*row, *[None] * 6]
     error = finding.error
-    expected_error = None if error is None or error.expected != error.expected else error.expected  # NaN: not known
+    expected_error = None
+    if error is not None and not math.isnan(error.expected):
+        expected_error = error.expected
     needed = None if error is None else error.tasks_needed(n_tasks, TARGET_SKILL_ERROR)
     return [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, expected_error, needed]

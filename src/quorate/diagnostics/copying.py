@@ -74,14 +74,14 @@ class AgreementTest:
     pairs: PairStats
     n_classes: int
     expected: FloatArray  # share of shared tasks on which the two agree by their skills
-    spread: FloatArray  # rho: part of the variance of one agreement that is due to the uncertainty of the two skills
+    rho: FloatArray  # correlation between the agreements on two tasks, from the uncertainty of the two skills
     p: FloatArray  # mid-p value: probability of this agreement or more, by their skills
     adjusted: FloatArray  # over all pairs tested
 
     def expected_range(self, k: int) -> tuple[float, float]:
         """Return the 95 % range of the expected share of pair k, from the uncertainty of its two skills."""
         q = float(self.expected[k])
-        half = Z_95 * float(np.sqrt(self.spread[k] * q * (1 - q)))
+        half = Z_95 * float(np.sqrt(self.rho[k] * q * (1 - q)))
         chance = 1 / self.n_classes
         # Workers whose skills have the same sign agree at least as often as guessers, others at most as often.
         least, most = (chance, 1.0) if q >= chance else (0.0, chance)
@@ -109,29 +109,29 @@ def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int
     >>> len(test.p), len(test.flagged)
     (15, 0)
     """
-    known = ~np.isnan(inference.skills)
-    tested = (pairs.shared >= MIN_SHARED_TASKS) & (pairs.j < n_workers) & known[pairs.i] & known[pairs.j]
-    if not tested.any():  # the fits below take time for every pair, tested or not
+    has_skill = ~np.isnan(inference.skills)
+    is_tested = (pairs.shared >= MIN_SHARED_TASKS) & (pairs.j < n_workers) & has_skill[pairs.i] & has_skill[pairs.j]
+    if not is_tested.any():  # the fits below take time for every pair, tested or not
         empty = np.zeros(0)
         return AgreementTest(PairStats.none(), inference.n_classes, empty, empty, empty, empty)
     fit = _Fit.of(inference, pairs, n_workers).without_suspects()
-    expected, spread = (values[tested] for values in fit.expected())
-    shown = pairs.among(tested)
-    p = upper_tail(shown.shared, shown.agreed, expected, spread)
-    return AgreementTest(shown, inference.n_classes, expected, spread, p, benjamini_hochberg(p))
+    expected, rho = (values[is_tested] for values in fit.expected_agreement())
+    tested_pairs = pairs.among(is_tested)
+    p = upper_tail(tested_pairs.shared, tested_pairs.agreed, expected, rho)
+    return AgreementTest(tested_pairs, inference.n_classes, expected, rho, p, benjamini_hochberg(p))
 
 
-def upper_tail(shared: IntArray, agreed: IntArray, expected: FloatArray, spread: FloatArray) -> FloatArray:
+def upper_tail(shared: IntArray, agreed: IntArray, expected: FloatArray, rho: FloatArray) -> FloatArray:
     """Return the mid-p value, P(more agreements) + P(as many)/2, of each pair, whose probability is itself uncertain.
 
-    The uncertainty correlates the agreements of a pair: n of them carry the information of n/(1 + (n-1) spread)
+    The uncertainty correlates the agreements of a pair: n of them carry the information of n/(1 + (n-1) rho)
     independent ones. As this number need not be whole, the binomial tail is computed as an incomplete beta function.
 
     >>> one, two = upper_tail(np.array([2, 2]), np.array([2, 1]), np.array([0.5, 0.5]), np.zeros(2)).tolist()
     >>> round(one, 9), round(two, 9)  # P(2)/2, and P(2) + P(1)/2
     (0.125, 0.5)
     """
-    effective_share = 1 / (1 + (shared - 1) * spread)
+    effective_share = 1 / (1 + (shared - 1) * rho)
     hits = agreed * effective_share
     misses = (shared - agreed) * effective_share
     at_least = np.where(hits > 0, incomplete_beta(np.where(hits > 0, hits, 1.0), misses + 1, expected), 1.0)
@@ -141,45 +141,50 @@ def upper_tail(shared: IntArray, agreed: IntArray, expected: FloatArray, spread:
 
 
 @dataclass(frozen=True)
-class _Moments:
-    """Sums over the peers of each worker from which the variance of its skill follows (see `quorate.skills`)."""
+class _PeerSums:
+    """Sums over the peers j of each worker i, from which the variance of its skill follows (see `quorate.skills`)."""
 
     n_classes: int
     squares: FloatArray  # sum of N_ij x_j²: the information about the skill
-    cubes: FloatArray
-    fourths: FloatArray
-    shared: FloatArray  # sum over tasks of x_j² x_k² over every two peers: their comparisons are not independent
+    cubes: FloatArray  # sum of N_ij x_j³
+    fourths: FloatArray  # sum of N_ij x_j⁴
+    # Sum of x_j² x_k² over every two peers on every task: comparisons with two peers on one task are not independent.
+    paired_squares: FloatArray
 
     @staticmethod
-    def of(fit: "_Fit") -> "_Moments":
+    def of(fit: "_Fit") -> "_PeerSums":
         i = fit.pairs.i
         j = fit.pairs.j
         m = fit.inference.n_classes
         x = fit.skills
         w = fit.weight
         n = fit.pairs.shared
-        squares, cubes, fourths = (fit._sums(w * x[j] ** k, w * x[i] ** k) for k in (2, 3, 4))
-        every = fit._sums(n * x[j] ** 2, n * x[i] ** 2)
+        squares, cubes, fourths = (fit._sum_over_peers(w * x[j] ** k, w * x[i] ** k) for k in (2, 3, 4))
+        squares_of_all = fit._sum_over_peers(n * x[j] ** 2, n * x[i] ** 2)  # with the pairs that are left out
         alpha = np.nan_to_num(fit.inference.at(x).score().alpha)
-        shared = np.maximum(alpha * (m - 1) * every**2 - every, 0.0)
-        return _Moments(m, squares, cubes, fourths, shared * (squares / np.maximum(every, MIN_INFORMATION)) ** 2)
+        paired_squares = np.maximum(alpha * (m - 1) * squares_of_all**2 - squares_of_all, 0.0)
+        part = squares / np.maximum(squares_of_all, MIN_INFORMATION)
+        return _PeerSums(m, squares, cubes, fourths, paired_squares * part**2)
 
-    def without(self, worker: IntArray, weight: FloatArray, x: FloatArray) -> "_Moments":
+    def without(self, worker: IntArray, weight: FloatArray, x: FloatArray) -> "_PeerSums":
         """Return the sums of some workers, each without one peer of skill x."""
         squares = self.squares[worker] - weight * x**2
-        return _Moments(
+        part = squares / np.maximum(self.squares[worker], MIN_INFORMATION)
+        return _PeerSums(
             self.n_classes,
             squares,
             self.cubes[worker] - weight * x**3,
             self.fourths[worker] - weight * x**4,
-            self.shared[worker] * (squares / np.maximum(self.squares[worker], MIN_INFORMATION)) ** 2,
+            self.paired_squares[worker] * part**2,
         )
 
     def variance(self, u: FloatArray, information: FloatArray | None = None) -> FloatArray:
         """Return the variance of skills u: at most one, and one where there is no information."""
         m = self.n_classes
-        linear = (m - 2) / (m - 1) * u * (self.cubes + self.shared)
-        total = (self.squares + self.shared) / (m - 1) + linear - u**2 * (self.fourths + self.shared)
+        constant = (self.squares + self.paired_squares) / (m - 1)
+        linear = (m - 2) / (m - 1) * u * (self.cubes + self.paired_squares)
+        quadratic = u**2 * (self.fourths + self.paired_squares)
+        total = constant + linear - quadratic
         information = self.squares if information is None else information
         variance = np.maximum(total, 0.0) / np.maximum(information, MIN_INFORMATION) ** 2
         return np.where(information > MIN_INFORMATION, np.minimum(variance, 1.0), 1.0)
@@ -218,10 +223,10 @@ class _Fit:
         """
         fit = self
         for _ in range(MAX_REFITS):
-            expected, spread = fit.expected()
+            expected, rho = fit.expected_agreement()
             n = fit.pairs.shared
             excess = (fit.pairs.agreed / n - expected) * np.sqrt(n / (expected * (1 - expected)))
-            is_explained = excess < SUSPECT_Z_UNCERTAIN * np.sqrt(1 + (n - 1) * spread)
+            is_explained = excess < SUSPECT_Z_UNCERTAIN * np.sqrt(1 + (n - 1) * rho)
             excess[(fit.weight == 0) | is_explained] = 0.0
             suspects = np.flatnonzero(excess > SUSPECT_Z)
             if len(suspects) == 0:
@@ -243,24 +248,24 @@ class _Fit:
         skills = coordinate_sweeps(problem, self.skills, tolerance=1e-3, max_iterations=200).skills
         return replace(self, weight=weight, skills=skills)
 
-    def expected(self) -> tuple[FloatArray, FloatArray]:
-        """Return expected share and spread of each pair (see `AgreementTest`), with skills from the other pairs."""
+    def expected_agreement(self) -> tuple[FloatArray, FloatArray]:
+        """Return `expected` and `rho` of each pair (see `AgreementTest`), with skills from the other pairs."""
         i = self.pairs.i
         j = self.pairs.j
         m = self.inference.n_classes
         x = self.skills
         w = self.weight
         c = self.correlation
-        products = self._sums(w * c * x[j], w * c * x[i])
-        moments = _Moments.of(self)
-        skill_variance = np.where(self.is_gold, 0.0, moments.variance(x))
-        noise = self._sums(w * skill_variance[j], w * skill_variance[i])
+        products = self._sum_over_peers(w * c * x[j], w * c * x[i])
+        peer_sums = _PeerSums.of(self)
+        skill_variance = np.where(self.is_gold, 0.0, peer_sums.variance(x))
+        noise = self._sum_over_peers(w * skill_variance[j], w * skill_variance[i])
         is_informed = self._has_informed_peers()
         shown = np.nan_to_num(self.inference.skills)
         skills = []
         variances = []
         for worker, peer in ((i, j), (j, i)):
-            rest = moments.without(worker, w, x[peer])
+            rest = peer_sums.without(worker, w, x[peer])
             skill = self._ratio(products[worker] - w * c * x[peer], rest.squares, x[worker])
             # The peers' skills have errors themselves; the squares of these are subtracted, as they are no information.
             variance = rest.variance(skill, rest.squares - (noise[worker] - w * skill_variance[peer]))
@@ -294,7 +299,7 @@ class _Fit:
         has_informed_peers: BoolArray = total - gain > NOISE_GAIN * n_workers
         return has_informed_peers
 
-    def _sums(self, for_i: FloatArray, for_j: FloatArray) -> FloatArray:
+    def _sum_over_peers(self, for_i: FloatArray, for_j: FloatArray) -> FloatArray:
         return self.pairs.by_worker(len(self.skills), for_i, for_j)
 
     def _ratio(self, product: FloatArray, information: FloatArray, otherwise: FloatArray) -> FloatArray:

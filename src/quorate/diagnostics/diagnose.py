@@ -44,7 +44,7 @@ from quorate.diagnostics.right_shares import shows_agreement_only
 from quorate.diagnostics.workers import about_workers
 from quorate.errors import TooLargeError, in_python, refuse_with_result
 from quorate.graph.components import Component, components_with_triangles
-from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs
+from quorate.graph.pairs import pair_stats, too_many_pairs
 from quorate.graph.repair import Repair, repair
 from quorate.interrater.agreement import Agreement, agreement
 from quorate.io.arguments import check_arguments
@@ -310,15 +310,16 @@ class Diagnosis(Shown):
         repair = self.repair
         if not repair.possible:
             yield "More answers from these workers cannot help. Add a third worker, or known labels (--gold)."
-        elif repair.n_answers and isinstance(crowd_info, CrowdInfo):
-            yield f"{count(repair.n_answers, 'more answer')} would make everyone comparable."
         elif repair.n_answers:
+            sentence = f"{count(repair.n_answers, 'more answer')} would make everyone comparable"
+            if isinstance(crowd_info, CrowdInfo):  # the tasks are in an engine
+                yield f"{sentence}."
+                return
             task = plain(self.answers.task_names[int(repair.task[0])].as_py())
             worker = plain(self.worker_name(repair.worker[0]))
-            start = "" if repair.n_answers == 1 else ", starting with"
+            starting_with = ":" if repair.n_answers == 1 else ", starting with"
             yield (
-                f"{count(repair.n_answers, 'more answer')} would make everyone comparable{start or ':'} {worker} on "
-                f"task {task}. For reliable ratings, plan 50 to 100 shared tasks."
+                f"{sentence}{starting_with} {worker} on task {task}. For reliable ratings, plan 50 to 100 shared tasks."
             )
 
 
@@ -429,12 +430,13 @@ def diagnose(
     named_columns: Any = {"durations": durations, "covariates": covariates, "systems": systems, "pairs": pairs}
     if isinstance(source, Result):
         refuse_with_result({"skills": skills, "show": show, **reading})
-        found_before = diagnose_result(source, gold=gold, times=times, delta=delta)
+        diagnosis = diagnose_result(source, gold=gold, times=times, delta=delta)
         columns = answer_columns(Reading(source.answers), **named_columns)
-        return found_before.with_behaviour(behaviour_of(found_before.aggregated, times, columns))
+        return diagnosis.with_behaviour(behaviour_of(diagnosis.aggregated, times, columns))
     loaded = as_reading(source, reading)
     columns = answer_columns(loaded, **named_columns)
-    answers, known = loaded.answers, gold_for(loaded, gold)
+    answers = loaded.answers
+    known = gold_for(loaded, gold)
     texts = task_texts(loaded, show)
     one_coin_skills = aggregate_in_memory("rank-one", answers, gold=known)
     try:
@@ -469,12 +471,13 @@ def behaviour_of(result: Result, times: FloatArray | None, columns: AnswerColumn
     tested: list[str] = []
     kinds: set[str] = set()
 
-    def add(kind: str, found: Iterable[Finding], line: str) -> None:
+    def add(kind: str, findings_of_test: Iterable[Finding], line: str) -> None:
         """Add the findings or, if there are none, the line that states what was tested."""
-        new = list(found)
+        n_before = len(findings)
         kinds.add(kind)
-        findings.extend(new)
-        tested.extend([line] if line and not new else [])
+        findings.extend(findings_of_test)
+        if line and len(findings) == n_before:
+            tested.append(line)
 
     if columns.durations is not None:
         add("answers-very-fast", haste_findings(answers, columns.durations), "")
@@ -541,7 +544,6 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     if isinstance(inference, OneCoinInference) and inference.crowd.n_workers > answers.n_workers:
         crowd = inference.answers  # with the known labels as one more worker
     pair_sample = sample_for_pair_tests(answers)
-    tested = answers if pair_sample is None else pair_sample.answers
     pair_crowd = None if pair_sample is None else pair_sample.of(crowd)
     pairs, uncounted = counted_pairs(crowd, identifiability, is_large=pair_sample is not None)
     sample = sample_for_tests(answers)
@@ -559,22 +561,37 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
             "groups and tasks" if why_no_groups is None else "tasks": sample,
         }
         findings += about_workers(judged)
-        tested_pairs = _pairs_of_tests(inference, pairs, pair_crowd) if why_no_pairs is None else None
-        findings += _about_skills(result, judged, tested_pairs, times)
-        findings += copying_findings(judged, tested)
-        findings += factor_findings(
-            _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, judged.n_advised
-        )
+        if why_no_pairs is None:
+            pair_inference = inference
+            tested_pairs = pairs
+            if pair_crowd is not None:
+                pair_inference = replace(inference, crowd=pair_crowd)
+                tested_pairs = pair_stats(pair_crowd)
+            agreement_of_pairs = agreement_test(pair_inference, tested_pairs, answers.n_workers)
+            findings += agreement_findings(agreement_of_pairs, answers, judged.skills)
+        if times is not None:
+            findings += drift_findings(drift_test(answers, result.skills, times), answers)
+        findings += task_findings(task_test(answers, result.skills), result)
+        pair_answers = answers if pair_sample is None else pair_sample.answers
+        findings += copying_findings(judged, pair_answers)
+        one_factor_weight = judged.one_factor_weight
+        if one_factor_weight is None:  # not every method computes it
+            blocks = blocks_of(pair_answers)
+            one_factor_weight = 1.0 if answers.n_classes < 2 else one_factor_fit(blocks, response_bias(blocks))
+        findings += factor_findings(one_factor_weight, judged.n_advised)
+        class_sample = sample_for_class_test(answers)
+        class_answers = answers if class_sample is None else class_sample.answers
         # Workers who do not look at the task make accuracy depend on the class, so the test leaves them out. The
         # figures of the finding use all answers.
-        class_sample = sample_for_class_test(answers)
-        without_guessers = _without_guessers(answers if class_sample is None else class_sample.answers, findings)
-        compared = held_out(without_guessers)
+        guessers = [code for finding in findings if ACTIONS.get(finding.kind) == STOP for code in finding.workers]
+        if guessers:
+            class_answers = class_answers.where(~np.isin(class_answers.worker, guessers))
+        class_test = held_out(class_answers)
         right = right_by_class(answers, judged.vote.posterior, judged.gold)
         findings += misfit_findings(
-            compared, without_guessers, right, is_agreement=bool(shows_agreement_only(judged).any())
+            class_test, class_answers, right, is_agreement=bool(shows_agreement_only(judged).any())
         )
-        if compared is None:
+        if class_test is None:
             not_asked.append(
                 "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
             )
@@ -616,42 +633,3 @@ def _untested(why_no_pairs: str | None, why_no_groups: str | None) -> list[str]:
         return [f"{pairs}, and {groups}: {why_no_pairs}"]
     reasons = ((pairs, why_no_pairs), (groups, why_no_groups))
     return [f"{what}: {why}" for what, why in reasons if why is not None]
-
-
-@dataclass(frozen=True)
-class _TestedPairs:
-    """The pairs whose agreement is tested, and the skills, on the answers in which the pairs are counted."""
-
-    inference: OneCoinInference
-    pairs: PairStats
-
-
-def _pairs_of_tests(inference: OneCoinInference, pairs: PairStats, tested_crowd: Answers | None) -> _TestedPairs:
-    """Return the pairs to test: all, or those of the sample."""
-    if tested_crowd is None:
-        return _TestedPairs(inference, pairs)
-    return _TestedPairs(replace(inference, crowd=tested_crowd), pair_stats(tested_crowd))
-
-
-def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:
-    """Return the answers without those of workers whom a finding recommends to stop or retest."""
-    codes = [code for finding in findings if ACTIONS.get(finding.kind) == STOP for code in finding.workers]
-    return answers.where(~np.isin(answers.worker, codes)) if codes else answers
-
-
-def _about_skills(
-    result: Result, judged: Result, tested: _TestedPairs | None, times: FloatArray | None
-) -> Iterator[Finding]:
-    answers = result.answers
-    if tested is not None:
-        test = agreement_test(tested.inference, tested.pairs, answers.n_workers)
-        yield from agreement_findings(test, answers, judged.skills)
-    if times is not None:
-        yield from drift_findings(drift_test(answers, result.skills, times), answers)
-    yield from task_findings(task_test(answers, result.skills), result)
-
-
-def _one_factor_fit(answers: Answers) -> float:
-    """Return the one-factor fit, from 0 to 1, for results of methods that do not compute it."""
-    blocks = blocks_of(answers)
-    return 1.0 if answers.n_classes < 2 else one_factor_fit(blocks, response_bias(blocks))

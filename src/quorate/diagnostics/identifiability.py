@@ -10,7 +10,6 @@ from quorate.arrays import IntArray
 from quorate.diagnostics.components import PartPairs
 from quorate.diagnostics.finding import Finding, ids, named, plain, subject
 from quorate.graph.components import Component, Identifiability, grouped
-from quorate.graph.pairs import PairStats
 from quorate.graph.sampled_ties import sampled_ties
 from quorate.graph.weak_ties import Cut, LooseGroup, has_few_links, loose_groups, weakest_cut, within
 from quorate.result import Result, count
@@ -166,9 +165,9 @@ def tie_findings(
     >>> list(tie_findings(components, identifiability, answers, answers))
     []
     """
-    positions = (
-        None if crowd is None else grouped(identifiability.component[crowd.worker], identifiability.n_components)
-    )
+    positions = None  # of the answers of each component
+    if crowd is not None:
+        positions = grouped(identifiability.component[crowd.worker], identifiability.n_components)
     for number, part in enumerate(parts):
         if not part.part.identifiable or part.part.bipartite or part.n_codes < MIN_COMPONENT_WORKERS:
             continue
@@ -178,8 +177,14 @@ def tie_findings(
         anchor = int(gold[0]) if len(gold) else None
         crowd_of_part = None if crowd is None or positions is None else within(crowd, positions[number], part.members)
         yield from loose_findings(loose_groups(part.members, part.pairs, crowd_of_part, anchor=anchor), answers)
-        if part.pairs is not None:
-            yield from scale_findings(part.pairs, part.members, answers, anchor=anchor)
+        if part.pairs is None:
+            continue
+        near = weakest_cut(part.pairs, part.n_codes, two_sided=True)
+        if near is None or not has_few_links(near):
+            continue
+        has_gold = anchor is not None and near.workers[anchor]  # then gold determines the scale of the group
+        if not has_gold:
+            yield scale_finding(near, part.members, answers)
 
 
 def loose_findings(groups: list[LooseGroup], answers: Counted) -> Iterator[Finding]:
@@ -216,31 +221,8 @@ def loose_findings(groups: list[LooseGroup], answers: Counted) -> Iterator[Findi
         )
 
 
-def scale_findings(
-    pairs: PairStats, members: IntArray, answers: Counted, *, anchor: int | None = None
-) -> Iterator[Finding]:
-    """Yield a finding if a group of a component is nearly bipartite: its scale depends on a few shared tasks.
-
-    Args:
-        pairs: of the component, over its own codes.
-        members: the component's workers, with the code of gold if it is one of them.
-        answers: who answered what.
-        anchor: the index of gold among the members; a group that contains gold has its scale from gold.
-
-    >>> import quorate
-    >>> answers = quorate.simulate.crowd(100, 8, 4, seed=0).answers
-    >>> from quorate.graph.pairs import pair_stats
-    >>> list(scale_findings(pair_stats(answers), np.arange(8), answers))
-    []
-    """
-    near = weakest_cut(pairs, len(members), two_sided=True)
-    if near is None or not has_few_links(near) or (anchor is not None and near.workers[anchor]):
-        return
-    yield scale_finding(near, members, answers)
-
-
 def scale_finding(near: Cut, members: IntArray, answers: Counted) -> Finding:
-    """Return the finding about a group that is nearly bipartite.
+    """Return the finding about a group that is nearly bipartite: its scale depends on a few shared tasks.
 
     Args:
         near: the group, over codes of the members.

@@ -80,8 +80,8 @@ def covariate_effects(result: Result, covariate: Covariate, aside: Collection[in
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 5, 5, skills=np.full(5, 0.7), seed=0)
     >>> length = np.random.default_rng(0).normal(size=400)[crowd.answers.task]
-    >>> found = covariate_effects(quorate.aggregate(crowd.answers), Covariate("length", length))
-    >>> len(found), max(abs(effect.estimate) for effect in found) < 0.1
+    >>> effects = covariate_effects(quorate.aggregate(crowd.answers), Covariate("length", length))
+    >>> len(effects), max(abs(effect.estimate) for effect in effects) < 0.1
     (5, True)
     """
     answers = result.answers
@@ -292,13 +292,16 @@ def covariate_findings(result: Result, covariate: Covariate) -> Iterator[Finding
     []
     """
     what = f'"{covariate.name}" is {"longer" if covariate.is_length else "higher"}'
+    remedy = f'Verdicts should not depend on "{covariate.name}"; change the prompt'
+    if covariate.is_length:
+        remedy = "This is length bias; change the prompt"
     against = _against(result)
     for effect, adjusted in significant_effects(result, covariate):
         worker = named(result.answers.worker_names, [effect.worker])
         yield _finding(
             "covariate-bias",
             f"{worker} {_more_often(effect)} if {what}: {_size(effect, ' per standard deviation')}, compared with "
-            f"{against}. {_length_hint(covariate)}",
+            f"{against}. {remedy}",
             effect,
             adjusted,
             {"column": covariate.name},
@@ -320,13 +323,13 @@ def covariate_line(result: Result, covariate: Covariate) -> str:
 
 def self_preference_line(result: Result, systems: Sequence[Any]) -> str:
     """Return a sentence that judges were tested for preferring outputs of their own family, or why none was."""
-    own = _own_outputs(result.answers, systems)
-    if own is None:
+    own_outputs = _own_outputs(result.answers, systems)
+    if own_outputs is None:
         families = sorted({family_of(system) for system in systems if system is not None})
         return (
             f"Self-preference was not tested: no judge is of a family that wrote an output ({', '.join(families[:5])})."
         )
-    covariate, scale = own
+    covariate, scale = own_outputs
     effects = [_scaled(effect, scale) for effect in covariate_effects(result, covariate)]
     return _tested_line("Self-preference", result.answers, effects, "")
 
@@ -339,7 +342,8 @@ def _tested_line(what: str, answers: Answers, effects: Sequence[Effect], unit: s
     largest = max(effects, key=lambda effect: abs(effect.estimate))
     factor, kind = (1, "grades") if largest.outcome == "its grade" else (100, "points")
     digits = 2 if factor == 1 else 1
-    estimate, low, high = (f"{factor * each:+.{digits}f}" for each in (largest.estimate, largest.low, largest.high))
+    figures = (largest.estimate, largest.low, largest.high)
+    estimate, low, high = (f"{factor * figure:+.{digits}f}" for figure in figures)
     n_judges = len({effect.worker for effect in effects})
     of_class = "" if largest.outcome == "its grade" else f" of {largest.outcome}"
     return (
@@ -347,12 +351,6 @@ def _tested_line(what: str, answers: Answers, effects: Sequence[Effect], unit: s
         f"estimate: {named(answers.worker_names, [largest.worker])} {estimate} {kind}{of_class} (95% "
         f"interval {low} to {high}){unit}."
     )
-
-
-def _length_hint(covariate: Covariate) -> str:
-    if covariate.is_length:
-        return "This is length bias; change the prompt"
-    return f'Verdicts should not depend on "{covariate.name}"; change the prompt'
 
 
 def _against(result: Result) -> str:
@@ -407,15 +405,16 @@ def _own_outputs(answers: Answers, systems: Sequence[Any]) -> tuple[Covariate, f
     """
     families = [family_of(name) for name in answers.worker_names.to_pylist()]
     authors = [family_of("" if system is None else system) for system in systems]
-    own = np.array([bool(author) and families[w] == author for author, w in zip(authors, answers.worker, strict=True)])
-    if not own.any():
+    own_output = np.array(
+        [bool(author) and families[w] == author for author, w in zip(authors, answers.worker, strict=True)], float
+    )
+    if not own_output.any():
         return None
-    own_output = own.astype(float)
     return Covariate("own output", own_output), float(np.std(own_output)) or 1.0
 
 
 def _scaled(effect: Effect, scale: float) -> Effect:
-    estimate, low, high = (each / scale for each in (effect.estimate, effect.low, effect.high))
+    estimate, low, high = (value / scale for value in (effect.estimate, effect.low, effect.high))
     return Effect(effect.worker, effect.outcome, estimate, low, high, effect.p, effect.n)
 
 
@@ -427,11 +426,11 @@ def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator
         systems: the system that wrote the output of each answer.
     """
     answers = result.answers
-    own = _own_outputs(answers, systems)
-    if own is None:
+    own_outputs = _own_outputs(answers, systems)
+    if own_outputs is None:
         return
     families = [family_of(name) for name in answers.worker_names.to_pylist()]
-    covariate, scale = own
+    covariate, scale = own_outputs
     against = _against(result)
     for standardised, adjusted in significant_effects(result, covariate):
         effect = _scaled(standardised, scale)
@@ -469,7 +468,9 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
     n_second = np.bincount(answers.task, is_second, answers.n_tasks)[answers.task]
     n_others = answers.per_task[answers.task] - 1.0
     others = np.divide(n_second - is_second, n_others, out=np.full(len(is_second), np.nan), where=n_others > 0)
-    tested, effects, p_values = [], [], []
+    tested = []
+    effects = []
+    p_values = []
     for worker in range(answers.n_workers):
         is_own = (answers.worker == worker) & ~np.isnan(others)
         difference = is_second[is_own] - others[is_own]
@@ -489,19 +490,20 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
     if not differing_workers:
         return
     share = np.bincount(answers.worker, is_second, answers.n_workers) / np.maximum(answers.per_worker, 1)
-    parts = []
+    most_often = []  # of each worker: name, side, share of answers
     for worker, _ in sorted(differing_workers, key=lambda pair: -abs(share[pair[0]] - 0.5)):
         side = int(share[worker] >= 0.5)
         often = share[worker] if side else 1 - share[worker]
         name = plain(answers.worker_names[worker].as_py())
-        parts.append(f"{name} {quoted(answers.classes[side].as_py())} {often:.0%}")
-    first, *rest = parts[:MAX_NAMED]
-    worker_name, _, rest_of_first = first.rpartition(' "')
-    sentence = f'{worker_name} answers "{rest_of_first} of the time'
-    if rest:
-        listed = rest[0] if len(rest) == 1 else f"{', '.join(rest[:-1])} and {rest[-1]}"
-        sentence += f"; {listed}"
-    more = f" and {len(parts) - MAX_NAMED:,} more" if len(parts) > MAX_NAMED else ""
+        most_often.append((name, quoted(answers.classes[side].as_py()), f"{often:.0%}"))
+    name, side_label, often_text = most_often[0]
+    sentence = f"{name} answers {side_label} {often_text} of the time"
+    others_listed = [" ".join(words) for words in most_often[1:MAX_NAMED]]
+    if len(others_listed) == 1:
+        sentence += f"; {others_listed[0]}"
+    elif others_listed:
+        sentence += f"; {', '.join(others_listed[:-1])} and {others_listed[-1]}"
+    more = f" and {len(most_often) - MAX_NAMED:,} more" if len(most_often) > MAX_NAMED else ""
     yield Finding(
         "position-bias",
         f"{sentence}{more}, on the same tasks. This may be position bias. To measure it, show each pair in both orders "
@@ -524,12 +526,12 @@ def _position_effects(answers: Answers, pairs: Sequence[Any]) -> list[_PositionE
     if answers.n_classes != 2:
         return []
     _, codes = np.unique(np.array([str(pair) for pair in pairs], dtype=object).astype(str), return_inverse=True)
-    stated = np.array([pair is not None for pair in pairs])
+    has_pair = np.array([pair is not None for pair in pairs])
     effects: list[_PositionEffect] = []
     for worker in range(answers.n_workers):
-        own = np.flatnonzero((answers.worker == worker) & stated)
-        n_shown = np.bincount(codes[own])
-        n_second = np.bincount(codes[own], answers.label[own] == 1, len(n_shown))
+        rows = np.flatnonzero((answers.worker == worker) & has_pair)
+        n_shown = np.bincount(codes[rows])
+        n_second = np.bincount(codes[rows], answers.label[rows] == 1, len(n_shown))
         preference = n_second[n_shown == 2] - 1.0  # -1, 0 or 1
         n = len(preference)
         if n < MIN_VERDICTS:
@@ -579,8 +581,7 @@ def position_findings(answers: Answers, pairs: Sequence[Any]) -> Iterator[Findin
 
     >>> import quorate
     >>> rows = {"task": list(range(80)), "worker": ["j"] * 80, "label": ["A"] * 60 + ["A", "B"] * 10}
-    >>> found = list(position_findings(quorate.read(rows), [k // 2 for k in range(80)]))
-    >>> found[0].sentence
+    >>> next(position_findings(quorate.read(rows), [k // 2 for k in range(80)])).sentence
     'j gives the same answer in both orders for 75% of 40 pairs, mostly "A": it gives "A" 88% of the time ...'
     """
     effects = _position_effects(answers, pairs)

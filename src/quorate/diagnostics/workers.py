@@ -133,9 +133,9 @@ def skill_test(result: Result, skill: float) -> FloatArray:
     # The scale of all skills is uncertain: of the skills within its range, the one nearest to the estimate is tested,
     # as for the intervals.
     scales = np.sort(skill / np.array(result.intervals.scale))
-    tried = np.clip(np.nan_to_num(score.raw), scales[0], scales[1])
-    above = score.raw - tried
-    error = np.sqrt(score.variance(tried))
+    tested_skill = np.clip(np.nan_to_num(score.raw), scales[0], scales[1])
+    above = score.raw - tested_skill
+    error = np.sqrt(score.variance(tested_skill))
     counts = result.skill_estimates.gold_counts
     if counts is not None:
         at_skill = np.full(n, skill)
@@ -189,8 +189,12 @@ def worker_findings(result: Result) -> Iterator[Finding]:
     is_within = (intervals.low > -MAX_SPAMMER_SKILL) & (intervals.high < MAX_SPAMMER_SKILL)
     is_spammer = is_discovery(p_spammer) & is_within & ~is_adversary
     for kind, p, is_named in (("adversary", p_adversary, is_adversary), ("spammer", p_spammer, is_spammer)):
-        if is_named.any():
-            yield from _one_per_worker(result, kind, np.where(is_named, benjamini_hochberg(p), np.nan))
+        if not is_named.any():
+            continue
+        adjusted_p = benjamini_hochberg(p)
+        chosen = np.flatnonzero(is_named)
+        for worker in chosen[np.lexsort([result.skills[chosen], adjusted_p[chosen]])].tolist():
+            yield _about_worker(result, kind, worker, float(adjusted_p[worker]))
 
 
 def is_surely_opposite(result: Result) -> BoolArray:
@@ -203,13 +207,6 @@ def is_surely_opposite(result: Result) -> BoolArray:
     """
     is_below: BoolArray = is_discovery(adversary_p(result)) & (result.intervals.high < 0)
     return is_below
-
-
-def _one_per_worker(result: Result, kind: str, adjusted_p: FloatArray) -> Iterator[Finding]:
-    """Yield a finding for each worker whose value is not NaN, the smallest first."""
-    chosen = np.flatnonzero(~np.isnan(adjusted_p))
-    for worker in chosen[np.lexsort([result.skills[chosen], adjusted_p[chosen]])].tolist():
-        yield _about_worker(result, kind, worker, float(adjusted_p[worker]))
 
 
 def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> Finding:
@@ -261,14 +258,14 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
     )
 
 
-def typical_findings(result: Result, already: set[int]) -> Iterator[Finding]:
+def typical_findings(result: Result, named_before: set[int]) -> Iterator[Finding]:
     """Yield a finding for each worker of `below_typical`, the most extra wrong answers first.
 
     An outlier by the test whose interval of skill reaches zero is a likely guesser; the others are below typical.
 
     Args:
         result: the aggregation.
-        already: workers that other findings name.
+        named_before: workers that other findings name.
 
     >>> import quorate
     >>> skills = [0.8, 0.8, 0.8, 0.8, 0.8, 0.25]
@@ -278,7 +275,7 @@ def typical_findings(result: Result, already: set[int]) -> Iterator[Finding]:
     """
     extra = extra_wrong_answers(result)
     outliers = set(below_typical(result, extra, with_weak=False))
-    below = [worker for worker in below_typical(result, extra) if worker not in already]
+    below = [worker for worker in below_typical(result, extra) if worker not in named_before]
     for worker in sorted(below, key=lambda code: (-extra[code], code)):
         # Only a worker far below the others: a weak worker whose interval of skill includes zero may or may not guess.
         is_guesser = result.intervals.low[worker] <= 0 and worker in outliers
@@ -306,14 +303,14 @@ def is_unrated(low: FloatArray, high: FloatArray, n_classes: int) -> BoolArray:
     return wide
 
 
-def too_few_answers(result: Result, already: Collection[int] = ()) -> list[Finding]:
+def too_few_answers(result: Result, named_before: Collection[int] = ()) -> list[Finding]:
     """Return one finding about the workers with too few answers to be distinguished from guessers; or none.
 
     Weakly identified workers have a finding of their own: more answers of the same kind would not help them.
 
     Args:
         result: the aggregation.
-        already: workers whom other findings judge.
+        named_before: workers that other findings name.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(40, 12, 6, seed=0).answers, "rank-one")
@@ -323,7 +320,7 @@ def too_few_answers(result: Result, already: Collection[int] = ()) -> list[Findi
     intervals = result.intervals
     crowd_info = result.info
     is_open = is_unrated(intervals.low, intervals.high, crowd_info.n_classes) & (result.status != WEAKLY_IDENTIFIED)
-    is_open[list(already)] = False
+    is_open[list(named_before)] = False
     chosen = np.flatnonzero(is_open)
     if len(chosen) == 0:
         return []
@@ -372,12 +369,12 @@ def about_workers(result: Result) -> tuple[Finding, ...]:
 def _about_workers(result: Result) -> Iterator[Finding]:
     buttons = one_button_test(result)
     yield from button_findings(buttons, result)
-    already = set(np.flatnonzero(buttons.named).tolist())
-    for finding in (*worker_findings(result), *typical_findings(result, already)):
-        if not already.intersection(finding.workers):
-            already.update(finding.workers)
+    named_before = set(np.flatnonzero(buttons.named).tolist())
+    for finding in (*worker_findings(result), *typical_findings(result, named_before)):
+        if not named_before.intersection(finding.workers):
+            named_before.update(finding.workers)
             yield finding
-    yield from too_few_answers(result, already)
+    yield from too_few_answers(result, named_before)
     yield from since_before(result)
     yield from side_findings(result.answers)
 
