@@ -10,7 +10,7 @@ from experiments.runner.experiment import Row, Tabulation
 from quorate.arrays import FloatArray
 from quorate.estimation.estimands import Prevalence
 from quorate.estimation.means import SHARE_BIAS, model_estimator
-from quorate.estimation.prediction_powered import Guesses, over_all, powered_rows
+from quorate.estimation.prediction_powered import Guesses, over_all, ppi_rows
 
 Z = 1.959963984540054
 TRIED = (0.02, 0.05, 0.1, 0.25, 0.5)
@@ -74,7 +74,7 @@ def _covered(
     guesses = Guesses.of(guess[None]).repeated(draws)
     zero = np.zeros(draws)
     one = np.ones(draws)
-    found = powered_rows(y[rows], guess[rows], guesses, lowest=zero, highest=one, z=Z, unseen=unseen)
+    found = ppi_rows(y[rows], guess[rows], guesses, lowest=zero, highest=one, z=Z, unseen=unseen)
     found = over_all(found, 0.0, len(y), len(y), is_count=True)
     true = y.mean()
     near = 1e-9
@@ -116,7 +116,9 @@ def model_cases(crowds: Sequence[PublicCrowd]) -> list[ModelCase]:
         kept = slice(0, len(true) if len(true) > 2 else 1)
         off = np.abs(true - parts.value)
         found.append(
-            ModelCase(crowd.name, crowd.group, *(each[kept] for each in (off, np.sqrt(parts.variance), parts.moved)))
+            ModelCase(
+                crowd.name, crowd.group, *(each[kept] for each in (off, np.sqrt(parts.variance), parts.label_gap))
+            )
         )
     return found
 

@@ -20,7 +20,7 @@ from quorate.datasets.sources import SOURCES
 from quorate.errors import UnreadableFileError
 from quorate.estimation.estimands import Estimand, Prevalence, Right
 from quorate.estimation.means import SHARE_BIAS
-from quorate.estimation.prediction_powered import PSEUDO_OBSERVATIONS, Guesses, over_all, powered_rows
+from quorate.estimation.prediction_powered import PSEUDO_OBSERVATIONS, Guesses, over_all, ppi_rows
 from quorate.methods.aggregate import aggregate, majority_vote
 from quorate.progress import report
 
@@ -124,7 +124,7 @@ def _ends(y: FloatArray, guess: FloatArray, rows: IntArray) -> FloatArray:
     guesses = Guesses.of(guess[None]).repeated(len(y))
     zero = np.zeros(len(y))
     one = np.ones(len(y))
-    found = powered_rows(y, guess[rows], guesses, lowest=zero, highest=one, z=Z)
+    found = ppi_rows(y, guess[rows], guesses, lowest=zero, highest=one, z=Z)
     found = over_all(found, 0.0, len(guess), len(guess), is_count=True)
     return np.stack([found.low, found.high, found.known_low, found.known_high], axis=1)
 

@@ -13,11 +13,11 @@ from quorate.arrays import FloatArray
 from quorate.estimation.prediction_powered import (
     Guesses,
     KnownSample,
-    Powered,
+    MeanEstimates,
     over_all,
-    powered_rows,
     powers,
     ppi_mean,
+    ppi_rows,
     score_ends,
 )
 from quorate.statistics import Z_95, wilson_interval
@@ -39,7 +39,7 @@ def covered(y: FloatArray, guess: FloatArray, known: int, draws: int, seed: int)
     """Coverage over many draws, the mean estimate, and the ratio of the widths."""
     rows = np.argsort(np.random.default_rng(seed).random((draws, len(y))), axis=1)[:, :known]
     guesses, zero, one = Guesses.of(guess[None]).repeated(draws), np.zeros(draws), np.ones(draws)
-    found = powered_rows(y[rows], guess[rows], guesses, lowest=zero, highest=one, z=Z)
+    found = ppi_rows(y[rows], guess[rows], guesses, lowest=zero, highest=one, z=Z)
     found = over_all(found, 0.0, len(y), len(y), is_count=True)
     inside = (found.low <= y.mean() + 1e-9) & (y.mean() - 1e-9 <= found.high)
     ratio = (found.high - found.low).mean() / (found.known_high - found.known_low).mean()
@@ -123,7 +123,7 @@ def test_where_every_label_is_known_nothing_is_left_to_doubt() -> None:
 
 def test_rounding_to_whole_tasks_makes_no_interval_wider_than_by_known_labels_alone() -> None:
     low, high, known_low, known_high = (np.array([each]) for each in (0.49, 0.51, 0.5, 0.55))
-    found = over_all(Powered(low, low, high, known_low, known_high, low), 0.0, 10, 10, is_count=True)
+    found = over_all(MeanEstimates(low, low, high, known_low, known_high, low), 0.0, 10, 10, is_count=True)
     assert (found.low[0], found.high[0], found.value[0]) == (0.5, 0.6, 0.5)
 
 

@@ -171,10 +171,10 @@ def _by_known(
     for part in (is_one, is_two):
         if estimator.sample.within(part).n_drawn < MIN_KNOWN_LABELS and part[estimator.sample.rows].sum() != part.sum():
             return None
-    is_alike = any(np.ptp(y[part[estimator.sample.rows]]) == 0 for part in (is_one, is_two))
-    if is_alike and not estimator.is_known[is_one | is_two].all():
+    has_one_class = any(np.ptp(y[part[estimator.sample.rows]]) == 0 for part in (is_one, is_two))
+    if has_one_class and not estimator.is_known[is_one | is_two].all():
         return _by_intervals(names, estimator, quantity, row, is_one, is_two)
-    spans = []
+    intervals = []
     for uses_guess in (True, False):
         mean_one, influence_one = _mean_and_influence(estimator, quantity, row, is_one, uses_guess=uses_guess)
         mean_two, influence_two = _mean_and_influence(estimator, quantity, row, is_two, uses_guess=uses_guess)
@@ -184,9 +184,9 @@ def _by_known(
         variance, freedom = _variance(influence, is_one, is_two, item, estimator.is_known)
         error = float(np.sqrt(variance))
         half = float(stdtrit(freedom, ndtr(estimator.z))) * error
-        spans.append((half, mean_one - mean_two, error, freedom))
+        intervals.append((half, mean_one - mean_two, error, freedom))
     bound = float(np.max(quantity.highest) - np.min(quantity.lowest))
-    half, centre, error, freedom = min(spans)
+    half, centre, error, freedom = min(intervals)  # the narrower
     # The value is the difference of the means that are stated for the two parts.
     means = [float(estimator.means(quantity, part).value[row]) for part in (is_one, is_two)]
     value = means[0] - means[1]
@@ -196,9 +196,14 @@ def _by_known(
         p = float(2 * stdtr(freedom, -abs(centre) / error))
     else:
         p = 1.0 if value == 0 else 0.0
-    half_known, known, *_ = spans[1]
-    known_only = max(known - half_known, -bound), min(known + half_known, bound)
-    return Difference(*names, means[0], means[1], value, low, high, p, _n_pairs(is_one, is_two, item), *known_only)
+    n_pairs = 0
+    if item is not None:
+        has_item = item >= 0
+        n_pairs = len(np.intersect1d(item[is_one & has_item], item[is_two & has_item]))
+    known_half, known_centre, *_ = intervals[1]
+    known_low = max(known_centre - known_half, -bound)
+    known_high = min(known_centre + known_half, bound)
+    return Difference(*names, means[0], means[1], value, low, high, p, n_pairs, known_low, known_high)
 
 
 def _mean_and_influence(
@@ -251,14 +256,6 @@ def _variance(
     return variance, max(min(freedom, n_items - 1), 1.0)
 
 
-def _n_pairs(is_one: BoolArray, is_two: BoolArray, item: IntArray | None) -> int:
-    """Return the number of items that both parts have."""
-    if item is None:
-        return 0
-    has_item = item >= 0
-    return len(np.intersect1d(item[is_one & has_item], item[is_two & has_item]))
-
-
 def _by_intervals(
     names: Names, estimator: MeanEstimator, quantity: Estimand, row: int, is_one: BoolArray, is_two: BoolArray
 ) -> Difference | None:
@@ -288,11 +285,10 @@ def difference_lines(differences: Sequence[Difference], level: float) -> Iterato
     if len(differences) > MAX_SENTENCES:
         yield f"and {len(differences) - MAX_SENTENCES:,} more differences (--json lists all)"
     if differences:
-        paired = min(difference.n_pairs for difference in differences)
-        how = (
-            f"The comparison is paired by item ({paired:,} items)" if paired else "The comparison is not paired by item"
-        )
-        corrected = (
-            f"; p-values are corrected for {len(differences):,} comparisons (Holm)" if len(differences) > 1 else ""
-        )
-        yield f"{how}{corrected}."
+        n_pairs = min(difference.n_pairs for difference in differences)
+        sentence = "The comparison is not paired by item"
+        if n_pairs:
+            sentence = f"The comparison is paired by item ({n_pairs:,} items)"
+        if len(differences) > 1:
+            sentence += f"; p-values are corrected for {len(differences):,} comparisons (Holm)"
+        yield f"{sentence}."

@@ -23,7 +23,7 @@ from quorate.estimation.means import (
     model_estimator,
     recall_of,
 )
-from quorate.estimation.prediction_powered import KnownSample, Powered
+from quorate.estimation.prediction_powered import KnownSample, MeanEstimates
 from quorate.estimation.sampling import (
     RANDOM,
     SAMPLED,
@@ -83,14 +83,21 @@ class Estimated:
         return (self.high - self.low) / alone if alone > 0 else None
 
 
-def estimated(powered: Powered) -> list[Estimated]:
+def estimated(estimates: MeanEstimates) -> list[Estimated]:
     """Return one `Estimated` per row, with None instead of NaN.
 
     >>> one = np.array([0.5])
-    >>> estimated(Powered(one, one, one, np.array([np.nan]), one, one))[0].known_only_low is None
+    >>> estimated(MeanEstimates(one, one, one, np.array([np.nan]), one, one))[0].known_only_low is None
     True
     """
-    columns = (powered.value, powered.low, powered.high, powered.known_low, powered.known_high, powered.power)
+    columns = (
+        estimates.value,
+        estimates.low,
+        estimates.high,
+        estimates.known_low,
+        estimates.known_high,
+        estimates.power,
+    )
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [Estimated(*(None if np.isnan(value) else value for value in row)) for row in rows]
 
@@ -182,7 +189,7 @@ def model_figures(estimator: MeanEstimator, answers: Answers, model: Predictions
     (200, 4)
     """
     names = answers.classes.to_pylist()
-    has_prediction = model.is_there
+    has_prediction = model.has_prediction
     predicted = model.label
     precision = {}
     recall = {}
@@ -236,7 +243,7 @@ def part_figures(
             int((is_in_part & estimator.is_known).sum()),
             by_class(answers, estimated(estimator.means(Prevalence(answers.n_classes), is_in_part))),
             {
-                model.name: estimated(estimator.means(Right(model.label), is_in_part & model.is_there))[0]
+                model.name: estimated(estimator.means(Right(model.label), is_in_part & model.has_prediction))[0]
                 for model in models
             },
             None if class_values is None else estimated(estimator.means(class_values, is_in_part))[0],
@@ -317,13 +324,14 @@ class Estimates(Shown):
         if self.is_exact:
             rows = [(*row[:3], row[3] if "difference" in row[0] else row[3].without_interval()) for row in rows]
         names = ("value", "low", "high", "known_only_low", "known_only_high")
-        numbers = {
-            name: np.array([np.nan if (v := getattr(row[3], name)) is None else v for row in rows], np.float64)
-            for name in names
+        columns = {
+            title: from_strings([str(row[k]) for row in rows]) for k, title in enumerate(("what", "of", "label"))
         }
-        columns = {what: from_strings([str(row[k]) for row in rows]) for k, what in enumerate(("what", "of", "label"))}
-        titled = {"estimate" if name == "value" else name: column for name, column in numbers.items()}
-        return Table(table_of({**columns, **{name: from_numpy(v, mask=np.isnan(v)) for name, v in titled.items()}}))
+        for name in names:
+            numbers = np.array([getattr(row[3], name) for row in rows], np.float64)  # None becomes NaN
+            title = "estimate" if name == "value" else name
+            columns[title] = from_numpy(numbers, mask=np.isnan(numbers))
+        return Table(table_of(columns))
 
     def for_terminal(self) -> Table:
         """Return the table with column names in words for the intervals from the known labels alone."""
@@ -537,7 +545,7 @@ def estimate(
         parts = list(part_figures(estimator, answers, models, class_values, code, values))
         group_differences = differences(estimator, answers.classes.to_pylist(), class_values, code, values, item)
     pair = [model.label for model in models]
-    both = models[0].is_there & models[1].is_there if len(models) == 2 else None
+    both = models[0].has_prediction & models[1].has_prediction if len(models) == 2 else None
     wins = None if both is None else estimated(estimator.means(Wins(*pair), both))
     shares = Prevalence(answers.n_classes)
     can_plan = plan is not None and answers.n_classes > 1

@@ -72,16 +72,19 @@ def find_imbalance(rows: IntArray, result: Result) -> Imbalance | None:
         return None
     standardized = centred[:, varies] / scale[varies]
     difference = standardized[rows].mean(axis=0)
-    most = int(np.abs(difference).argmax())
-    p_value = _p_value(standardized, n, float(np.abs(difference[most])))
+    largest = int(np.abs(difference).argmax())
+    p_value = _p_value(standardized, n, float(np.abs(difference[largest])))
     if p_value > SIGNIFICANCE_LEVEL:
         return None
-    at = int(np.flatnonzero(varies)[most])
-    if at == features.shape[1] - 1:
+    column = int(np.flatnonzero(varies)[largest])
+    if column == features.shape[1] - 1:
         return Imbalance("the confidence", float(confidence[rows].mean()), float(confidence.mean()), p_value)
-    name = result.answers.classes[at + 1 if n_classes == 2 else at].as_py()
+    name = result.answers.classes[column + 1 if n_classes == 2 else column].as_py()
     return Imbalance(
-        f"the probability of {shown(name)}", float(features[rows, at].mean()), float(features[:, at].mean()), p_value
+        f"the probability of {shown(name)}",
+        float(features[rows, column].mean()),
+        float(features[:, column].mean()),
+        p_value,
     )
 
 

@@ -12,7 +12,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.calibration_law import TEMPERATURES, CalibrationLaw
 from quorate.estimation.estimands import Estimand, RecallTest
-from quorate.estimation.prediction_powered import KnownSample, Powered, ppi_mean
+from quorate.estimation.prediction_powered import KnownSample, MeanEstimates, ppi_mean
 from quorate.methods.fit_blocks import fit_blocks
 from quorate.methods.quorate import Prediction
 from quorate.models.confusion import check_size
@@ -43,7 +43,7 @@ class MeanEstimator(Protocol):
     def is_known(self) -> BoolArray:
         """Which tasks have a known label."""
 
-    def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
+    def means(self, quantity: Estimand, within: BoolArray | None = None) -> MeanEstimates:
         """Estimate the rows of a quantity over all tasks, or over those in ``within``; NaN where not stated."""
 
 
@@ -63,7 +63,7 @@ class ByKnown:
         is_known[self.sample.rows] = True
         return is_known
 
-    def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
+    def means(self, quantity: Estimand, within: BoolArray | None = None) -> MeanEstimates:
         """Estimate by prediction-powered inference."""
         guess = quantity.expected(self.posterior)
         y = quantity.at(self.sample.rows, self.true)
@@ -72,10 +72,13 @@ class ByKnown:
             guess = guess[:, within]
             y = y[:, within[sample.rows]]
             sample = sample.within(within)
-        if len(sample.rows) == sample.n_tasks > 0:
-            return _exact(y)
-        if sample.n_drawn < MIN_KNOWN_LABELS and sample.n_drawn < (~sample.is_chosen).sum():
-            return _no_interval(guess)
+        if len(sample.rows) == sample.n_tasks > 0:  # every label is known: both ends are the mean
+            mean = y.mean(axis=1)
+            return MeanEstimates(mean, mean, mean, mean, mean, np.zeros(len(mean)))
+        if sample.n_drawn < MIN_KNOWN_LABELS and sample.n_drawn < (~sample.is_chosen).sum():  # no interval is stated
+            unknown = np.full(len(guess), np.nan)
+            mean_guess = guess.mean(axis=1) if guess.shape[1] else unknown
+            return MeanEstimates(mean_guess, unknown, unknown, unknown, unknown, unknown)
         return ppi_mean(
             y, guess, sample, lowest=quantity.lowest, highest=quantity.highest, z=self.z, is_count=quantity.is_count
         )
@@ -108,34 +111,33 @@ class ByModel:
         posteriors = _ByBeta(self.raw_posterior, self.known)
         return list(posteriors) if len(TEMPERATURES) * self.raw_posterior.size <= MAX_STORED_ENTRIES else posteriors
 
-    def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
+    def means(self, quantity: Estimand, within: BoolArray | None = None) -> MeanEstimates:
         """Estimate by the posterior; the interval includes the errors of calibration, chance, and a bias of shares."""
         parts = self.parts(quantity, within)
-        half = self.z * np.sqrt(parts.variance + (SHARE_BIAS * parts.moved) ** 2)
+        half = self.z * np.sqrt(parts.variance + (SHARE_BIAS * parts.label_gap) ** 2)
         low = np.maximum(parts.value - half, quantity.lowest)
         high = np.minimum(parts.value + half, quantity.highest)
         unknown = np.full(len(half), np.nan)
-        return Powered(parts.value, low, high, unknown, unknown, unknown)
+        return MeanEstimates(parts.value, low, high, unknown, unknown, unknown)
 
     def parts(self, quantity: Estimand, within: BoolArray | None = None) -> "ModelParts":
         """Return the estimate by the posterior, its variance, and the bound of its bias."""
         tasks = slice(None) if within is None else within
         guess = quantity.expected(self.posterior)[:, tasks]
-        even = quantity.expected(np.full_like(self.raw_posterior, 1 / self.raw_posterior.shape[1]))[:, tasks].mean(
-            axis=1
-        )
+        uniform = np.full_like(self.raw_posterior, 1 / self.raw_posterior.shape[1])
+        by_uniform = quantity.expected(uniform)[:, tasks].mean(axis=1)
         by_beta = np.stack(
             [quantity.expected(posterior)[:, tasks].mean(axis=1) for posterior in self.calibrated_by], axis=1
         )
-        # v·by_beta + (1-v)·even for every calibration, and the variance over calibrations by their weights.
-        calibrated = by_beta[:, :, None] * self.law.validity + even[:, None, None] * (1 - self.law.validity)
+        # v·by_beta + (1-v)·by_uniform for every calibration, and the variance over calibrations by their weights.
+        calibrated = by_beta[:, :, None] * self.law.validity + by_uniform[:, None, None] * (1 - self.law.validity)
         middle = (calibrated * self.law.weights).sum(axis=(1, 2))
         between = ((calibrated - middle[:, None, None]) ** 2 * self.law.weights).sum(axis=(1, 2))
         lowest, highest = (np.reshape(end, (-1, 1)) for end in (quantity.lowest, quantity.highest))
         chance = ((guess - lowest) * (highest - guess)).sum(axis=1) / max(guess.shape[1], 1) ** 2
         labels = self.posterior.argmax(axis=1)
-        moved = np.abs(quantity.at(np.arange(len(labels)), labels)[:, tasks] - guess).mean(axis=1)
-        return ModelParts(guess.mean(axis=1), between + chance, moved)
+        label_gap = np.abs(quantity.at(np.arange(len(labels)), labels)[:, tasks] - guess).mean(axis=1)
+        return ModelParts(guess.mean(axis=1), between + chance, label_gap)
 
 
 @dataclass(frozen=True)
@@ -156,10 +158,10 @@ class Undecided:
         """Equal probabilities of all classes: a plan of labels then assumes the largest variance."""
         return np.full((len(self.known), self.n_classes), 1 / self.n_classes)
 
-    def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
+    def means(self, quantity: Estimand, within: BoolArray | None = None) -> MeanEstimates:
         """Return NaN for every figure."""
         unknown = np.full(len(quantity.expected(self.posterior)), np.nan)
-        return Powered(unknown, unknown, unknown, unknown, unknown, unknown)
+        return MeanEstimates(unknown, unknown, unknown, unknown, unknown, unknown)
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,7 @@ class ByEither(ByKnown):
 
     model: ByModel
 
-    def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
+    def means(self, quantity: Estimand, within: BoolArray | None = None) -> MeanEstimates:
         """Estimate by the known labels; the interval contains that of the known labels and that of the model."""
         by_known = super().means(quantity, within)
         if within is not None and self.is_known[within].all():
@@ -201,7 +203,7 @@ class ModelParts:
 
     value: FloatArray
     variance: FloatArray  # over calibrations, plus that of chance
-    moved: FloatArray  # mean over tasks of |value of the label - expected value|
+    label_gap: FloatArray  # mean over tasks of |value of the label - expected value|
 
 
 def model_estimator(answers: Answers, known: IntArray | None, z: float, *, learns: bool = True) -> ByModel:
@@ -233,7 +235,7 @@ def model_estimator(answers: Answers, known: IntArray | None, z: float, *, learn
     return ByModel(raw_posterior, prediction.law, known, z, has_models, warnings)
 
 
-def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, within: BoolArray | None) -> Powered:
+def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, within: BoolArray | None) -> MeanEstimates:
     """Estimate a model's recall of a class; the interval contains every recall that a test does not reject.
 
     Args:
@@ -256,7 +258,7 @@ def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, with
     low, high = _not_rejected(shares, tested.low, tested.high)
     known_low, known_high = _not_rejected(shares, tested.known_low, tested.known_high)
     power = float(np.mean(tested.power))
-    return Powered(*(np.array([value]) for value in (best, low, high, known_low, known_high, power)))
+    return MeanEstimates(*(np.array([value]) for value in (best, low, high, known_low, known_high, power)))
 
 
 def _not_rejected(shares: FloatArray, low: FloatArray, high: FloatArray) -> tuple[float, float]:
@@ -265,16 +267,3 @@ def _not_rejected(shares: FloatArray, low: FloatArray, high: FloatArray) -> tupl
     if len(not_rejected) == 0:
         return np.nan, np.nan
     return float(not_rejected.min()), float(not_rejected.max())
-
-
-def _exact(y: FloatArray) -> Powered:
-    """Return the means of labels that are all known: both ends of the interval are the mean."""
-    mean = y.mean(axis=1)
-    return Powered(mean, mean, mean, mean, mean, np.zeros(len(mean)))
-
-
-def _no_interval(guess: FloatArray) -> Powered:
-    """Return the mean guess without an interval."""
-    unknown = np.full(len(guess), np.nan)
-    value = guess.mean(axis=1) if guess.shape[1] else unknown
-    return Powered(value, unknown, unknown, unknown, unknown, unknown)

@@ -80,15 +80,15 @@ def _end(
     inner, outside = (np.full(len(points), end) for end in (-MAX_TILT, MAX_TILT))
     mean = middle
     for _ in range(HALVINGS):
-        steep = (inner + outside) / 2
-        lifted = side * (steep / span)[:, None] * points
-        probability = base * np.exp(lifted - lifted.max(axis=1, keepdims=True))
+        tilt = (inner + outside) / 2  # eta times the range
+        exponent = side * (tilt / span)[:, None] * points
+        probability = base * np.exp(exponent - exponent.max(axis=1, keepdims=True))
         probability /= probability.sum(axis=1, keepdims=True)
         mean = (probability * points).sum(axis=1)
         deviation = np.sqrt(np.maximum((probability * (points - mean[:, None]) ** 2).sum(axis=1), least))
         inside = side * (mean - middle) <= scale * deviation
-        inner = np.where(inside, steep, inner)
-        outside = np.where(inside, outside, steep)
+        inner = np.where(inside, tilt, inner)
+        outside = np.where(inside, outside, tilt)
     return mean
 
 
@@ -135,7 +135,7 @@ class KnownSample:
 
 
 @dataclass(frozen=True)
-class Powered:
+class MeanEstimates:
     """Estimates of means, one per row, and the intervals from the known labels alone."""
 
     value: FloatArray
@@ -156,7 +156,7 @@ def ppi_mean(
     z: float,
     is_count: bool = False,
     unseen: float = PSEUDO_OBSERVATIONS,
-) -> Powered:
+) -> MeanEstimates:
     """Estimate the mean over all tasks of each row.
 
     Args:
@@ -179,7 +179,7 @@ def ppi_mean(
     is_drawn = sample.is_drawn
     rest = guess[:, ~sample.is_chosen]
     bottom, top = (np.broadcast_to(np.asarray(end, np.float64), len(y)) for end in (lowest, highest))
-    powered = powered_rows(
+    estimates = ppi_rows(
         y[:, is_drawn],
         guess[:, sample.rows[is_drawn]],
         Guesses.of(rest),
@@ -189,7 +189,7 @@ def ppi_mean(
         z=z,
         unseen=unseen,
     )
-    return over_all(powered, y[:, ~is_drawn].sum(axis=1), rest.shape[1], sample.n_tasks, is_count=is_count)
+    return over_all(estimates, y[:, ~is_drawn].sum(axis=1), rest.shape[1], sample.n_tasks, is_count=is_count)
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class Guesses:
         return Guesses(mean, least, most, self.n_tasks)
 
 
-def powered_rows(
+def ppi_rows(
     y: FloatArray,
     f: FloatArray,
     guesses: Guesses,
@@ -223,7 +223,7 @@ def powered_rows(
     weights: FloatArray | None = None,
     z: float,
     unseen: float = PSEUDO_OBSERVATIONS,
-) -> Powered:
+) -> MeanEstimates:
     """Estimate the mean of each row over the tasks from which the known ones were drawn.
 
     Rows may have different known tasks.
@@ -239,7 +239,7 @@ def powered_rows(
         unseen: see `score_ends`.
 
     >>> y, f = np.array([[0.0, 1.0] * 10]), np.array([[0.1, 0.9] * 10])
-    >>> mean = powered_rows(y, f, Guesses.of(np.array([[0.1, 0.9] * 50])), lowest=np.zeros(1), highest=np.ones(1), z=2)
+    >>> mean = ppi_rows(y, f, Guesses.of(np.array([[0.1, 0.9] * 50])), lowest=np.zeros(1), highest=np.ones(1), z=2)
     >>> float(mean.value[0].round(9)), float(mean.power[0].round(9))
     (0.5, 1.0)
     """
@@ -267,21 +267,23 @@ def powered_rows(
     )
     # The value is always that with the guesses: choosing between two values by their width would bias it.
     value = np.clip(value, low, high)
-    return Powered(value, low, high, alone_low, alone_high, np.where(alone, 0.0, used))
+    return MeanEstimates(value, low, high, alone_low, alone_high, np.where(alone, 0.0, used))
 
 
-def over_all(powered: Powered, certain: FloatArray | float, n_rest: int, n_tasks: int, *, is_count: bool) -> Powered:
+def over_all(
+    estimates: MeanEstimates, certain: FloatArray | float, n_rest: int, n_tasks: int, *, is_count: bool
+) -> MeanEstimates:
     """Return the means over all tasks, from the tasks with inclusion probability 1 and the estimates for the others.
 
     Args:
-        powered: means over the other tasks.
+        estimates: means over the other tasks.
         certain: the sum over the tasks with inclusion probability 1.
         n_rest: the number of other tasks.
         n_tasks: the number of all tasks.
         is_count: whether the sum over the tasks is a whole number; the ends of the intervals are then rounded to one.
 
     >>> half = np.array([0.51])
-    >>> float(over_all(Powered(half, half, half, half, half, half), 0.0, 10, 10, is_count=True).high[0])
+    >>> float(over_all(MeanEstimates(half, half, half, half, half, half), 0.0, 10, 10, is_count=True).high[0])
     0.6
     """
 
@@ -293,14 +295,14 @@ def over_all(powered: Powered, certain: FloatArray | float, n_rest: int, n_tasks
         share: FloatArray = total / n_tasks + 0.0  # + 0.0 turns -0.0 into 0.0
         return share
 
-    low = mean(powered.low, -1)
-    high = mean(powered.high, 1)
-    known_low = mean(powered.known_low, -1)
-    known_high = mean(powered.known_high, 1)
+    low = mean(estimates.low, -1)
+    high = mean(estimates.high, 1)
+    known_low = mean(estimates.known_low, -1)
+    known_high = mean(estimates.known_high, 1)
     wider = high - low > known_high - known_low  # possible by one task, because of the rounding
     low = np.where(wider, known_low, low)
     high = np.where(wider, known_high, high)
-    return Powered(np.clip(mean(powered.value), low, high), low, high, known_low, known_high, powered.power)
+    return MeanEstimates(np.clip(mean(estimates.value), low, high), low, high, known_low, known_high, estimates.power)
 
 
 def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:

@@ -33,7 +33,10 @@ from quorate.io.dataframes import is_series
 from quorate.io.read_table import Source, read_table
 from quorate.result import Result
 
-RANDOM, ADVISED, UNKNOWN = SAMPLED = ("random", "advised", "unknown")
+RANDOM = "random"
+ADVISED = "advised"
+UNKNOWN = "unknown"
+SAMPLED = (RANDOM, ADVISED, UNKNOWN)
 PROBABILITY = "inclusion_probability"
 
 
@@ -73,15 +76,15 @@ def sampling_of(
     10
     """
     rows = np.flatnonzero(known >= 0)
-    written = probability is not None and bool(np.isfinite(probability[rows]).all())
+    has_probabilities = probability is not None and bool(np.isfinite(probability[rows]).all())
     if sampled == UNKNOWN:
         return Sampling(None)
-    if sampled == ADVISED and not written:
+    if sampled == ADVISED and not has_probabilities:
         raise OptionError(
             f"sampled='advised' (--sampled advised) needs the column {PROBABILITY} that quorate advise --expert "
             "wrote, for every known label. Add it, or use random or unknown"
         )
-    has_design = written and sampled != RANDOM
+    has_design = has_probabilities and sampled != RANDOM
     sample = KnownSample.random(rows, answers.n_tasks)
     if has_design and probability is not None:
         sample = KnownSample(rows, probability[rows], answers.n_tasks)
@@ -139,10 +142,10 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
             "of the known labels"
         )
     codes, names = encode(table.column(task), task)
-    place = positions(as_type(names, answers.task_names.type, "known tasks"), answers.task_names)
+    task_of_code = positions(as_type(names, answers.task_names.type, "known tasks"), answers.task_names)
     probability_of_task = np.full(answers.n_tasks, np.nan)
-    is_matched = (codes >= 0) & (place[codes] >= 0)
-    probability_of_task[place[codes[is_matched]]] = numbers[is_matched]
+    is_matched = (codes >= 0) & (task_of_code[codes] >= 0)
+    probability_of_task[task_of_code[codes[is_matched]]] = numbers[is_matched]
     return probability_of_task
 
 

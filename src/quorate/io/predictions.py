@@ -43,7 +43,7 @@ class Predictions:
     probability: FloatArray | None = None  # tasks × classes, if given; NaN for a task without prediction
 
     @property
-    def is_there(self) -> BoolArray:
+    def has_prediction(self) -> BoolArray:
         """A mask of the tasks that have a prediction."""
         has_prediction: BoolArray = self.label != -1
         return has_prediction
@@ -53,7 +53,7 @@ class Predictions:
 
         An unknown class counts as wrong or, with ``as_worker`` (the model is added as a worker), is left out.
         """
-        missing = int((~self.is_there).sum())
+        missing = int((~self.has_prediction).sum())
         n_unknown = int((self.label == UNKNOWN_CLASS).sum())
         lines = []
         if self.n_unanswered:
