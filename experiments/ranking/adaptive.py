@@ -18,8 +18,9 @@ from quorate.ranking.bradley_terry import outcome_moments
 from quorate.ranking.comparisons import LEFT, RIGHT, make_cells
 from quorate.ranking.connectivity import connectivity
 from quorate.ranking.fit import RankingFit, fit_ranking
-from quorate.ranking.intervals import Uncertainty, ranks_of, uncertainty
+from quorate.ranking.intervals import Uncertainty, uncertainty
 from quorate.ranking.next_pairs import AIMS, RANDOM_SHARE, next_pairs
+from quorate.ranking.ranks import ranks_of
 
 N_ITEMS = 30
 N_JUDGES = 10

@@ -15,7 +15,8 @@ from quorate.ranking.comparisons import LEFT, TIE, ComparisonCells, Comparisons,
 from quorate.ranking.connectivity import connectivity
 from quorate.ranking.cross_validation import choose_skill
 from quorate.ranking.fit import RankingFit, fit_ranking
-from quorate.ranking.intervals import ranks_of, uncertainty
+from quorate.ranking.intervals import uncertainty
+from quorate.ranking.ranks import ranks_of
 
 LEVEL = 0.95
 KNOWN_JUDGES_STEPS = 30  # of Fisher scoring, which converges in fewer than ten

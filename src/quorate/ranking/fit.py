@@ -21,7 +21,7 @@ from quorate.ranking.judges import (
     MIN_SKILL_VARIANCE,
     Direction,
     EstimatedParameters,
-    design_effect,
+    estimate_design_effect,
     judge_step,
     skill_moments,
     skill_scale,
@@ -92,16 +92,16 @@ def fit_ranking(
         tolerance: tolerance of EM.
         gold_direction: known winners, which decide the direction instead of the judges.
     """
-    effect = 1.0
-    fitted = _fit(cells, skill, position, shrink, tolerance, effect, gold_direction)
+    design_effect = 1.0
+    fitted = _fit(cells, skill, position, shrink, tolerance, design_effect, gold_direction)
     for _ in range(MAX_DESIGN_EFFECT_ROUNDS):
         if not comparisons.repeats_judge_on_task or cells.n_judges == 1:
             break
-        measured = design_effect(comparisons, row_response(comparisons, cells, fitted.parameters))
-        if abs(measured - effect) < DESIGN_EFFECT_TOLERANCE:
+        measured = estimate_design_effect(comparisons, row_response(comparisons, cells, fitted.parameters))
+        if abs(measured - design_effect) < DESIGN_EFFECT_TOLERANCE:
             break
-        effect = measured
-        fitted = _fit(cells, skill, position, shrink, tolerance, effect, gold_direction)
+        design_effect = measured
+        fitted = _fit(cells, skill, position, shrink, tolerance, design_effect, gold_direction)
     return fitted
 
 
@@ -140,11 +140,13 @@ def _fit(
     position: bool,
     shrink: bool,
     tolerance: float,
-    effect: float,
+    design_effect: float,
     gold_direction: GoldDirection | None,
 ) -> RankingFit:
-    several = cells.n_judges > 1
-    estimated = EstimatedParameters(skill=skill and several, side=position and several, tie=cells.has_ties)
+    has_several_judges = cells.n_judges > 1
+    estimated = EstimatedParameters(
+        skill=skill and has_several_judges, side=position and has_several_judges, tie=cells.has_ties
+    )
     parameters = _initial(cells)
     if not shrink:
         tolerance = min(tolerance, UNSHRUNK_TOLERANCE)
@@ -164,13 +166,13 @@ def _fit(
             strength, effects, solve = fisher_step(cells, parameters, strength_precision)
             parameters = replace(parameters, strength=centre_by_part(strength, cells.part), effects=effects)
         response = cell_response(cells, parameters)
-        step = judge_step(cells, response, parameters, estimated, effect)
+        step = judge_step(cells, response, parameters, estimated, design_effect)
         parameters = replace(parameters, skill=step.skill, side_bias=step.side_bias, log_tie=step.log_tie)
-        used = parameters
+        before_update = parameters
         skill_variance = step.covariance[:, 0, 0]
         side_variance = step.covariance[:, 1, 1]
         strength_variances: FloatArray | None = None
-        if cells.n_items <= MAX_MARGINAL_ITEMS and (several or shrink):
+        if cells.n_items <= MAX_MARGINAL_ITEMS and (has_several_judges or shrink):
             # Conditional variances would make the priors too narrow.
             joint = joint_information(cells, response, parameters, estimated, strength_precision)
             core_inverse = inverse_of(joint.schur())
@@ -179,7 +181,13 @@ def _fit(
             skill_variance = marginal.get(0, skill_variance)
             side_variance = marginal.get(1, side_variance)
         parameters = _update_priors(
-            cells, parameters, estimated, step.covariance, step.skill_information, side_variance, several=several
+            cells,
+            parameters,
+            estimated,
+            step.covariance,
+            step.skill_information,
+            side_variance,
+            has_several_judges=has_several_judges,
         )
         if shrink:
             if strength_variances is None:
@@ -196,7 +204,9 @@ def _fit(
             if is_decided:
                 break
             is_decided = True
-            direction = vote_on_direction(step.skill, step.skill_information, used.mean_skill, used.variances.skill)
+            direction = vote_on_direction(
+                step.skill, step.skill_information, before_update.mean_skill, before_update.variances.skill
+            )
             if gold_direction is not None:
                 flipped = gold_direction.supports(parameters.strength) < 0
             else:
@@ -218,7 +228,7 @@ def _fit(
         flipped,
         skill_variance if estimated.skill else np.zeros(cells.n_judges),
         side_variance if estimated.side else np.zeros(cells.n_judges),
-        effect,
+        design_effect,
         iteration,
         is_converged,
         strength_precision,
@@ -233,7 +243,7 @@ def _update_priors(
     skill_information: FloatArray,
     side_variance: FloatArray,
     *,
-    several: bool,
+    has_several_judges: bool,
 ) -> RankingParameters:
     """Return the parameters with the scale set and the priors of judges estimated (M-step).
 
@@ -244,7 +254,7 @@ def _update_priors(
         covariance: covariance of each judge's parameters given the items [judges, 3, 3].
         skill_information: information of each judge's answers on its skill [judges].
         side_variance: marginal variance of each side bias [judges].
-        several: whether there is more than one judge.
+        has_several_judges: whether there is more than one judge.
     """
     variances = parameters.variances
     strength = parameters.strength
@@ -268,7 +278,9 @@ def _update_priors(
     if estimated.tie:
         mean_log_tie = float(parameters.log_tie.mean())
         spread = float(np.mean((parameters.log_tie - mean_log_tie) ** 2 + covariance[:, 2, 2]))
-        variances = replace(variances, tie=float(np.clip(spread, 1e-4, MAX_VARIANCE)) if several else MAX_VARIANCE)
+        variances = replace(
+            variances, tie=float(np.clip(spread, 1e-4, MAX_VARIANCE)) if has_several_judges else MAX_VARIANCE
+        )
     return replace(
         parameters,
         strength=strength,

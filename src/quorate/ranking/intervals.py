@@ -3,15 +3,13 @@
 The answers of judges who see the same task are not independent, so scores are added up by task before squaring.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import ndtri
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.sampling import splitmix64
 from quorate.progress import report
 from quorate.ranking.bradley_terry import EFFECT_PRECISION, Response, cell_response, centre_by_part, row_response
@@ -167,24 +165,24 @@ def _sandwich(rows: _Rows, joint: JointInformation, cells: ComparisonCells, fit:
     prior = np.zeros(len(bread))
     prior[:n] = fit.strength_precision
     prior[n:] = EFFECT_PRECISION
-    used = len(bread) - float(np.diag(bread) @ prior)
+    n_parameters = len(bread) - float(np.diag(bread) @ prior)
     judge_prior = np.zeros_like(bread)
     if joint.kept:
         gain = joint.gain
         mixed = _dense((item_scores.T @ judges) @ gain.T)
         meat = meat - mixed - mixed.T + _dense(gain @ (judges.T @ judges) @ gain.T)
         flat = np.stack([variances[index] for index in joint.kept], axis=1).ravel()
-        used += len(flat) - float(flat @ joint.prior_precision)
+        n_parameters += len(flat) - float(flat @ joint.prior_precision)
         scaled = gain.multiply(joint.prior_precision) if sparse.issparse(gain) else gain * joint.prior_precision
         judge_prior = _dense(scaled @ gain.T)
-    small_sample = rows.n_clusters / max(rows.n_clusters - 1, 1) * rows.weight / max(rows.weight - used, 1.0)
+    small_sample = rows.n_clusters / max(rows.n_clusters - 1, 1) * rows.weight / max(rows.weight - n_parameters, 1.0)
     middle_matrix = meat * small_sample + np.diag(prior) + judge_prior
     covariance = bread @ middle_matrix @ bread
-    wider = np.sqrt(np.maximum(1.0, np.diag(bread) / np.diag(covariance)))
-    covariance = covariance * np.outer(wider, wider)
+    inflation = np.sqrt(np.maximum(1.0, np.diag(bread) / np.diag(covariance)))
+    covariance = covariance * np.outer(inflation, inflation)
     effect_error = np.sqrt(np.diag(covariance)[n:])
-    strengths = _centred(covariance[:n, :n], cells.part)
-    values, vectors = np.linalg.eigh(strengths)
+    strength_covariance = _centre_covariance(covariance[:n, :n], cells.part)
+    values, vectors = np.linalg.eigh(strength_covariance)
     # The largest entry of each vector is made positive: draws must not depend on the sign that the solver returns.
     largest = np.abs(vectors).argmax(axis=0)
     vectors = vectors * np.sign(vectors[largest, np.arange(n)])
@@ -192,9 +190,9 @@ def _sandwich(rows: _Rows, joint: JointInformation, cells: ComparisonCells, fit:
     draws = normal @ (vectors * np.sqrt(np.maximum(values, 0))).T
     zeros = np.zeros(cells.n_judges)
     return Uncertainty(
-        strengths,
+        strength_covariance,
         draws,
-        np.sqrt(np.maximum(np.diag(strengths), 0)),
+        np.sqrt(np.maximum(np.diag(strength_covariance), 0)),
         effect_error,
         np.sqrt(variances[0]) if 0 in variances else zeros,
         np.sqrt(variances[1]) if 1 in variances else zeros,
@@ -206,7 +204,7 @@ def _dense(matrix: object) -> FloatArray:
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)  # type: ignore[attr-defined]
 
 
-def _centred(covariance: FloatArray, part: IntArray) -> FloatArray:
+def _centre_covariance(covariance: FloatArray, part: IntArray) -> FloatArray:
     """Return the covariance of strengths after the mean of their part is subtracted."""
     size = np.bincount(part)
     same = (part[:, None] == part[None, :]) / size[part][:, None]
@@ -236,9 +234,9 @@ def _multiplier_draws(
         right_side += item_scores[block].T @ signs
         if joint.kept:
             right_side -= joint.gain @ (judges[block].T @ signs)
-    used = n_core + joint.gain.shape[1]
+    n_parameters = n_core + joint.gain.shape[1]
     right_side *= np.sqrt(rows.n_clusters / max(rows.n_clusters - 1, 1))
-    right_side *= np.sqrt(rows.weight / max(rows.weight - min(used, rows.weight / 2), 1.0))
+    right_side *= np.sqrt(rows.weight / max(rows.weight - min(n_parameters, rows.weight / 2), 1.0))
     rng = np.random.default_rng(seed)
     right_side[:n] += rng.standard_normal((n, N_MULTIPLIER_DRAWS)) * np.sqrt(fit.strength_precision)
     if joint.kept:
@@ -279,69 +277,3 @@ def random_signs(keys: NDArray[np.uint64], n_draws: int, seed: int) -> FloatArra
     words = splitmix64(keys[:, None] ^ salts[None, :])
     bits = np.unpackbits(words.view(np.uint8).reshape(len(keys), -1), axis=1)[:, :n_draws]
     return np.asarray(2.0 * bits - 1.0, dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class Ranks:
-    """Rank of each item in its part, the interval of the rank, and the probability of being first [items]."""
-
-    rank: IntArray
-    low: IntArray
-    high: IntArray
-    p_best: FloatArray
-
-
-def ranks_of(strength: FloatArray, draws: FloatArray, part: IntArray, level: float) -> Ranks:
-    """Return the ranks of items within their part, with intervals from the draws.
-
-    >>> draws = np.array([[0.0, 0.1], [0.0, -0.1]])
-    >>> ranks_of(np.array([1.0, 0.0]), draws, np.array([0, 0]), 0.95).rank.tolist()
-    [1, 2]
-    """
-    n = len(strength)
-    rank = np.zeros(n, np.int64)
-    low = np.zeros(n, np.int64)
-    high = np.zeros(n, np.int64)
-    p_best = np.zeros(n)
-    for number in range(int(part.max()) + 1):
-        members = np.flatnonzero(part == number)
-        rank[members[np.argsort(-strength[members], kind="stable")]] = np.arange(1, len(members) + 1)
-        values = strength[members] + draws[:, members]
-        order = np.argsort(-values, axis=1, kind="stable")
-        drawn_rank = np.empty_like(order)
-        np.put_along_axis(drawn_rank, order, np.arange(1, len(members) + 1)[None, :].repeat(len(values), 0), axis=1)
-        bounds = np.quantile(drawn_rank, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
-        low[members] = bounds[0]
-        high[members] = bounds[1]
-        p_best[members] = (drawn_rank == 1).mean(axis=0)
-    return Ranks(rank, np.minimum(low, rank), np.maximum(high, rank), p_best)
-
-
-def tiers_of(
-    strength: FloatArray, part: IntArray, gap_error: Callable[[IntArray, IntArray], FloatArray], level: float
-) -> IntArray:
-    """Return the tier of each item, from 1 in each part; no member of a tier is clearly below its first item.
-
-    Args:
-        strength: estimates [items].
-        part: component of each item.
-        gap_error: standard error of the differences of pairs.
-        level: level of the intervals of the differences.
-    """
-    z = ndtri(0.5 + level / 2)
-    tier = np.zeros(len(strength), np.int64)
-    for number in range(int(part.max()) + 1):
-        members = np.flatnonzero(part == number)
-        members = members[np.argsort(-strength[members], kind="stable")]
-        start = 0
-        level_number = 0
-        while start < len(members):
-            level_number += 1
-            rest = members[start:]
-            leader = np.full(len(rest), rest[0])
-            gap = strength[leader] - strength[rest]
-            is_apart: BoolArray = gap > z * gap_error(leader, rest)
-            size = int(is_apart.argmax()) if is_apart.any() else len(rest)
-            tier[rest[:size]] = level_number
-            start += max(size, 1)
-    return tier

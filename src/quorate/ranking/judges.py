@@ -57,7 +57,7 @@ def judge_step(
         response: derivatives of the comparisons at the parameters.
         parameters: current parameters.
         estimated: which parameters change.
-        design_effect: by which the evidence of the answers is divided; see the function `design_effect`.
+        design_effect: by which the evidence of the answers is divided; see `estimate_design_effect`.
     """
     n = cells.n_judges
     variances = parameters.variances
@@ -103,7 +103,7 @@ def judge_step(
     )
 
 
-def design_effect(comparisons: Comparisons, response: Response) -> float:
+def estimate_design_effect(comparisons: Comparisons, response: Response) -> float:
     """Return the design effect of the correlation between the answers of one judge on one task, at least 1.
 
     It is the sum over judges and tasks of the squared score of the skill, divided by the information: 1 for independent

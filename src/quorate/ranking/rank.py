@@ -15,7 +15,6 @@ from quorate.io.options import AS_USUAL, FileFormat, ReadOptions
 from quorate.io.pairs import PairOptions, PairRows
 from quorate.io.read_table import Source
 from quorate.ranking.bradley_terry import RankingParameters, cell_response, fisher_step
-from quorate.ranking.cautions import cautions
 from quorate.ranking.comparisons import LEFT, TIE, ComparisonCells, Comparisons, canonical_comparisons, make_cells
 from quorate.ranking.connectivity import Connectivity, connectivity
 from quorate.ranking.cross_validation import SkillChoice, choose_skill, shows_skill
@@ -24,6 +23,7 @@ from quorate.ranking.information import joint_information
 from quorate.ranking.intervals import uncertainty
 from quorate.ranking.judges import EstimatedParameters
 from quorate.ranking.ranking import Ranking, RankingWarning
+from quorate.ranking.warnings import ranking_warnings
 
 SKILL_CHOICES = ("auto", "on", "off")
 MIN_FREE_SHARE = 1e-6  # of an effect; below it, only rounding separates the effect from the items
@@ -205,13 +205,13 @@ def rank_rows(rows: PairRows, options: RankingOptions, *, gold: PairRows | None 
     )
     if direction is None:
         _refuse_direction(fit, comparisons)
-    spread = uncertainty(comparisons, cells, fit, by_task=by_task, seed=options.seed)
+    uncertainty_of_fit = uncertainty(comparisons, cells, fit, by_task=by_task, seed=options.seed)
     ranking = Ranking(
         comparisons=comparisons,
         cells=cells,
         connectivity=connected,
         fit=fit,
-        uncertainty=spread,
+        uncertainty=uncertainty_of_fit,
         choice=choice,
         level=options.level,
         has_position=has_position,
@@ -223,9 +223,11 @@ def rank_rows(rows: PairRows, options: RankingOptions, *, gold: PairRows | None 
         seed=options.seed,
         source=options.source,
     )
-    dropped = options.position and comparisons.has_sides and not position_possible
+    position_dropped = options.position and comparisons.has_sides and not position_possible
     n_self = 0 if "a judge compared itself" in rows.left_out else rows.n_self
-    warnings = cautions(ranking, by_task=by_task, position_dropped=dropped, n_self=n_self, adaptive=options.adaptive)
+    warnings = ranking_warnings(
+        ranking, by_task=by_task, position_dropped=position_dropped, n_self=n_self, adaptive=options.adaptive
+    )
     ranking = replace(ranking, warnings=tuple(warnings))
     if rows.group is not None:
         ranking = replace(ranking, groups=_rank_groups(rows, ranking, by_task=by_task))
@@ -238,7 +240,7 @@ def rank_rows(rows: PairRows, options: RankingOptions, *, gold: PairRows | None 
             criteria[name] = rank_rows(
                 replace(part, criterion=None, criteria=(), group=None, groups=(), left_out={}),
                 replace(options, baseline=baseline if baseline in part.items else None),
-                gold=None if gold is None else _gold_of(gold, part.items),
+                gold=None if gold is None else _gold_between(gold, part.items),
             )
         except (UndeterminedError, OptionError) as error:
             warning = RankingWarning("criterion", f"{shown(name)} has no separate ranking: {error}")
@@ -259,7 +261,7 @@ def _with_pair_tasks(rows: PairRows) -> PairRows:
     return replace(rows, task=task.reshape(-1), tasks=from_strings(names))
 
 
-def _gold_of(gold: PairRows, items: Sequence[str]) -> PairRows | None:
+def _gold_between(gold: PairRows, items: Sequence[str]) -> PairRows | None:
     """Return the known comparisons between the items; None if there are none."""
     is_item = np.isin(np.array(gold.items), np.array(items))
     keep = is_item[gold.left] & is_item[gold.right]
@@ -270,10 +272,10 @@ def comparisons_of(rows: PairRows) -> tuple[Comparisons, FloatArray]:
     """Return the rows as codes, with covariates divided by their root mean square; also return this scale."""
     size = rows.weight @ rows.covariates**2 / rows.weight.sum()
     scale = np.where(size > 0, np.sqrt(size), 1.0)
-    return _code(rows, scale), scale
+    return _coded(rows, scale), scale
 
 
-def _code(rows: PairRows, covariate_scale: FloatArray) -> Comparisons:
+def _coded(rows: PairRows, covariate_scale: FloatArray) -> Comparisons:
     return canonical_comparisons(
         rows.left,
         rows.right,
@@ -353,7 +355,7 @@ def _rank_groups(rows: PairRows, common: Ranking, *, by_task: bool) -> Mapping[s
     assert rows.group is not None
     rankings = {}
     for number, name in enumerate(rows.groups):
-        comparisons = _code(rows.select(rows.group == number), common.covariate_scale)
+        comparisons = _coded(rows.select(rows.group == number), common.covariate_scale)
         rankings[name] = _rank_group(comparisons, common, by_task=by_task)
     return rankings
 
@@ -384,13 +386,13 @@ def _rank_group(comparisons: Comparisons, common: Ranking, *, by_task: bool) -> 
         estimated=replace(common.fit.estimated, skill=False, side=False),
         strength_precision=1 / variance,
     )
-    spread = uncertainty(comparisons, cells, fit, by_task=by_task, seed=common.seed)
+    uncertainty_of_group = uncertainty(comparisons, cells, fit, by_task=by_task, seed=common.seed)
     return replace(
         common,
         comparisons=comparisons,
         cells=cells,
         fit=fit,
-        uncertainty=spread,
+        uncertainty=uncertainty_of_group,
         warnings=(),
         left_out={},
         groups={},

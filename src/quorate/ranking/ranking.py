@@ -20,8 +20,9 @@ from quorate.ranking.comparisons import ComparisonCells, Comparisons
 from quorate.ranking.connectivity import Connectivity
 from quorate.ranking.cross_validation import MIN_JUDGES_AND_ITEMS, SkillChoice, shows_skill
 from quorate.ranking.fit import RankingFit
-from quorate.ranking.intervals import Ranks, Uncertainty, ranks_of, tiers_of
+from quorate.ranking.intervals import Uncertainty
 from quorate.ranking.next_pairs import RANDOM_SHARE, Aim, next_pairs
+from quorate.ranking.ranks import Ranks, ranks_of, tiers_of
 from quorate.ranking.tables import ELO_PER_LOGIT, PairFit, items_table, judges_table, pair_fit, pairs_table
 
 TOP_LINES = 5  # items that a summary names
@@ -118,7 +119,7 @@ class Ranking(Shown):
             self._ranks,
             tier,
             level=self.level,
-            baseline=None if self.baseline is None else self._place(self.baseline),
+            baseline=None if self.baseline is None else self._code_of_item(self.baseline),
         )
 
     @check_arguments
@@ -202,8 +203,8 @@ class Ranking(Shown):
         Raises:
             OptionError: the two were never compared, even indirectly.
         """
-        i = self._place(x)
-        j = self._place(y)
+        i = self._code_of_item(x)
+        j = self._code_of_item(y)
         if self.connectivity.part[i] != self.connectivity.part[j]:
             raise OptionError(
                 f"{shown(x)} and {shown(y)} cannot be compared: no chain of comparisons connects them. Compare the "
@@ -231,8 +232,8 @@ class Ranking(Shown):
             right: item on the right.
             judge: the judge who answers; None for the typical judge.
         """
-        i = self._place(left)
-        j = self._place(right)
+        i = self._code_of_item(left)
+        j = self._code_of_item(right)
         parameters = self.fit.parameters
         skill = 1.0
         side = float(parameters.effects[0]) if self.has_position else 0.0
@@ -294,7 +295,7 @@ class Ranking(Shown):
         page = import_module("quorate.reporting.ranking_page")  # a later layer
         page.write_ranking_page(self, path, title)
 
-    def _place(self, item: str) -> int:
+    def _code_of_item(self, item: str) -> int:
         try:
             return self.comparisons.items.index(item)
         except ValueError:
@@ -316,9 +317,10 @@ class Ranking(Shown):
         gap = self.difference(first["item"], second["item"])
         leaders = [row["item"] for row in items if row["tier"] == 1]
         if gap["low"] > 0:
+            p_above = "more than 99%" if gap["p_above"] > 0.995 else f"{gap['p_above']:.0%}"
             return (
                 f"{first['item']} is first; the probability that it is above the second, {second['item']}, is "
-                f"{_percent(gap['p_above'])}."
+                f"{p_above}."
             )
         if len(leaders) == len(items):
             return f"No item is clearly better than another; {first['item']} leads, but not by more than chance."
@@ -412,9 +414,3 @@ class Ranking(Shown):
             for kind, rankings in (("groups", self.groups), ("criteria", self.criteria))
             if rankings
         }
-
-
-def _percent(probability: float) -> str:
-    if probability > 0.995:
-        return "more than 99%"
-    return f"{probability:.0%}"

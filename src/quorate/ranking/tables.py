@@ -11,7 +11,8 @@ from quorate.ranking.bradley_terry import cell_log_odds, outcome_moments
 from quorate.ranking.comparisons import LEFT, RIGHT, TIE, ComparisonCells, Comparisons, combine_codes, sum_by
 from quorate.ranking.connectivity import Connectivity
 from quorate.ranking.fit import RankingFit
-from quorate.ranking.intervals import Ranks, Uncertainty
+from quorate.ranking.intervals import Uncertainty
+from quorate.ranking.ranks import Ranks
 
 ELO_PER_LOGIT = 400 / np.log(10)
 ELO_CENTRE = 1000.0

@@ -25,7 +25,7 @@ MAX_NAME_CHARACTERS = 40  # of an item's name in a warning
 MAX_MODELS = 1000  # judges; larger crowds are not checked for models
 
 
-def cautions(
+def ranking_warnings(
     ranking: Ranking, *, by_task: bool, position_dropped: bool, n_self: int, adaptive: bool
 ) -> Iterator[RankingWarning]:
     """Yield every warning, the most serious first."""
@@ -66,9 +66,9 @@ def cautions(
             "sides",
         )
     yield from _unchecked_models(ranking)
-    yield from _share_cautions(ranking)
-    yield from _judge_cautions(ranking)
-    yield from _covariate_cautions(ranking)
+    yield from _effect_warnings(ranking)
+    yield from _judge_warnings(ranking)
+    yield from _covariate_warnings(ranking)
     if np.isfinite(ranking.dispersion) and ranking.dispersion > MAX_PAIR_DISPERSION:
         yield RankingWarning(
             "misfit",
@@ -136,7 +136,7 @@ def _named(ranking: Ranking, chosen: np.ndarray) -> str:
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
-def _share_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
+def _effect_warnings(ranking: Ranking) -> Iterator[RankingWarning]:
     for row in ranking.effects.to_arrow().to_pylist():
         limit = MIN_SIDE_SHARE if row["effect"] == "left side" else MIN_COVARIATE_SHARE
         if row["free_share"] < limit:
@@ -149,7 +149,7 @@ def _share_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
             )
 
 
-def _judge_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
+def _judge_warnings(ranking: Ranking) -> Iterator[RankingWarning]:
     comparisons = ranking.comparisons
     if comparisons.n_judges == 1:
         return
@@ -182,7 +182,7 @@ def _judge_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
         )
 
 
-def _covariate_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
+def _covariate_warnings(ranking: Ranking) -> Iterator[RankingWarning]:
     """Yield a warning for each covariate whose effect varies more between judges than one common effect explains."""
     cells = ranking.cells
     if cells.n_judges == 1:
