@@ -50,7 +50,9 @@ def fit(table: ScoreBlocks, design: Design, *, passes: int, tol: float, start: R
     best_pass = 0
     relaxation = 1.0
     residual = np.inf
-    weights = residual_weights(design)
+    # Weights of the residual's components: lines and log noises by answers, then the hyperparameters.
+    by_rater = np.sqrt(design.n_answers / design.n_answers.sum())
+    weights = np.concatenate([by_rater, by_rater, by_rater, np.ones(7)])
     best_state = raters
     for number in range(1, passes + 1):
         numbers = raters.crowd().numbers()
@@ -86,13 +88,6 @@ def fit(table: ScoreBlocks, design: Design, *, passes: int, tol: float, start: R
             history[:] = [(before, change)]
         raters = _next_state(image, history, weights, relaxation)
     return RatingFit(best_state, design, False, passes, residual)
-
-
-def residual_weights(design: Design) -> FloatArray:
-    """Return the weight of each component of the residual: lines and noises by answers, then the hyperparameters."""
-    n = design.n_answers
-    by_rater = np.sqrt(n / n.sum())
-    return np.concatenate([by_rater, by_rater, by_rater, np.ones(7)])
 
 
 def _next_state(

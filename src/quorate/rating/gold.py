@@ -78,12 +78,12 @@ def to_gold(
         known: these scores, standardised like the answers.
         tie_break: a hash of each known task; the `MAX_KNOWN` smallest are used.
     """
-    used = np.arange(len(known_task))
-    if len(used) > MAX_KNOWN:
-        used = np.sort(np.argsort(tie_break, kind="stable")[:MAX_KNOWN])
-    tasks = known_task[used]
-    z = known[used]
-    g = len(tasks)
+    chosen = np.arange(len(known_task))
+    if len(chosen) > MAX_KNOWN:
+        chosen = np.sort(np.argsort(tie_break, kind="stable")[:MAX_KNOWN])
+    tasks = known_task[chosen]
+    z = known[chosen]
+    n_known = len(tasks)
     line = fit.raters.line
     deviation = _residual_deviation(table, line, mean)
     rows = sparse.vstack(
@@ -93,14 +93,13 @@ def to_gold(
     reference = max(float(np.var(z)), 1e-3 * tau2)
     slope = np.sqrt(reference / tau2)
     centre = mean[tasks].mean()
-    x = np.stack([np.ones(g), mean[tasks] - centre])
-    flat = np.array([LINE_LEVEL_VARIANCE * reference, slope**2])
-    near = np.asarray((rows @ rows.T).todense())
+    x = np.stack([np.ones(n_known), mean[tasks] - centre])
+    prior_variance = np.array([LINE_LEVEL_VARIANCE * reference, slope**2])
+    kernel = np.asarray((rows @ rows.T).todense())  # covariance of the effects, up to their variance
     residual = z - z.mean() - slope * x[1]
-    uses_residuals = g >= MIN_KNOWN_FOR_RESIDUALS
-    points = _grid(
-        x, flat, near, slope**2 * variance[tasks], residual, reference, RESIDUAL_GRID if uses_residuals else (0.0,)
-    )
+    uses_residuals = n_known >= MIN_KNOWN_FOR_RESIDUALS
+    effects = RESIDUAL_GRID if uses_residuals else (0.0,)
+    points = _grid(x, prior_variance, kernel, slope**2 * variance[tasks], residual, reference, effects)
     arguments = (
         table.values,
         line,
@@ -120,7 +119,7 @@ def to_gold(
     new_mean[known_task] = known
     new_variance[known_task] = 0.0
     shared = sum(point.weight * point.shared for point in points)
-    return GoldFit(new_mean, new_variance, max(g - 2.0, 2.0), float(shared), len(known_task), uses_residuals)
+    return GoldFit(new_mean, new_variance, max(n_known - 2.0, 2.0), float(shared), len(known_task), uses_residuals)
 
 
 def _residual_deviation(table: ScoreBlocks, line: FloatArray, mean: FloatArray) -> float:
@@ -173,8 +172,8 @@ def rater_features(
 
 def _grid(
     x: FloatArray,
-    flat: FloatArray,
-    near: FloatArray,
+    prior_variance: FloatArray,
+    kernel: FloatArray,
     panel_variance: FloatArray,
     residual: FloatArray,
     reference: float,
@@ -185,10 +184,10 @@ def _grid(
     scores = []
     for shared in reference * SHARED_GRID:
         for effect in effects:
-            covariance = np.diag(panel_variance + shared) + effect * reference * near
+            covariance = np.diag(panel_variance + shared) + effect * reference * kernel
             inverse = np.asarray(np.linalg.inv(covariance), np.float64)
             projected = x @ inverse
-            precision = np.diag(1 / flat) + projected @ x.T
+            precision = np.diag(1 / prior_variance) + projected @ x.T
             line_covariance = np.asarray(np.linalg.inv(precision), np.float64)
             shift = projected @ residual
             line = line_covariance @ shift
@@ -198,9 +197,9 @@ def _grid(
             scores.append(-0.5 * (fitted + log_determinant) - RESIDUAL_PENALTY * (effect > 0))
             points.append(_Point(0.0, float(shared), float(effect), line, line_covariance, inverse, projected, solved))
     weight = special.softmax(scores)
-    used = np.flatnonzero(weight > MIN_GRID_WEIGHT)
-    weight = weight / weight[used].sum()
-    return tuple(replace(points[k], weight=float(weight[k])) for k in used)
+    kept = np.flatnonzero(weight > MIN_GRID_WEIGHT)
+    weight = weight / weight[kept].sum()
+    return tuple(replace(points[k], weight=float(weight[k])) for k in kept)
 
 
 def predict_gold(
@@ -222,18 +221,20 @@ def predict_gold(
     features = _features(block, values, line, mean, deviation, n_raters)
     task_mean = mean[block.tasks]
     design = np.stack([np.ones(len(task_mean)), task_mean - centre])
-    near = np.asarray((features @ rows.T).todense())
-    own_square = np.asarray(features.multiply(features).sum(axis=1)).ravel()
+    kernel = np.asarray((features @ rows.T).todense())
+    task_kernel = np.asarray(features.multiply(features).sum(axis=1)).ravel()
     panel = slope**2 * variance[block.tasks]
     offset = np.zeros((len(points), len(task_mean)))
     point_variance = np.zeros((len(points), len(task_mean)))
     weight = np.array([point.weight for point in points])
     for k, point in enumerate(points):
-        cross = point.effect * reference * near
+        cross = point.effect * reference * kernel
         offset[k] = point.line @ design + cross @ point.residual
         of_line = design - point.projected @ cross.T
         point_variance[k] = np.einsum("it,ij,jt->t", of_line, point.line_covariance, of_line) + panel + point.shared
-        point_variance[k] += point.effect * reference * own_square - np.einsum("ij,ij->i", cross @ point.inverse, cross)
+        point_variance[k] += point.effect * reference * task_kernel - np.einsum(
+            "ij,ij->i", cross @ point.inverse, cross
+        )
     average = weight @ offset
     between = weight @ (offset - average) ** 2
     return level + slope * design[1] + average, np.maximum(weight @ point_variance + between, TINY)

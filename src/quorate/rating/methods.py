@@ -54,12 +54,12 @@ def median(scores: Scores) -> ScoreEstimate:
     y = scores.score[order]
     n = _n(scores).astype(np.int64)
     start = np.concatenate([[0], np.cumsum(n)[:-1]])
-    out = np.full(scores.n_tasks, np.nan)
-    rated = n > 0
-    low = start[rated] + (n[rated] - 1) // 2
-    high = start[rated] + n[rated] // 2
-    out[rated] = (y[low] + y[high]) / 2
-    return ScoreEstimate(out, None)
+    medians = np.full(scores.n_tasks, np.nan)
+    has_answers = n > 0
+    low = start[has_answers] + (n[has_answers] - 1) // 2
+    high = start[has_answers] + n[has_answers] // 2
+    medians[has_answers] = (y[low] + y[high]) / 2
+    return ScoreEstimate(medians, None)
 
 
 def z_score(scores: Scores) -> ScoreEstimate:
@@ -121,7 +121,7 @@ def p910(scores: Scores) -> ScoreEstimate:
     return ScoreEstimate(np.where(total > 0, level, np.nan), se)
 
 
-def rated(scores: Scores, gold: Source = None) -> ScoreEstimate:
+def rate_estimate(scores: Scores, gold: Source = None) -> ScoreEstimate:
     """Return the scores of `quorate.rate`, which may use known scores."""
     tasks = rate(scores, gold=gold).tasks
     return ScoreEstimate(tasks.score, tasks.se, tasks.low, tasks.high)
@@ -133,6 +133,6 @@ SCORE_METHODS: dict[str, Callable[[Scores], ScoreEstimate]] = {
     "z-score": z_score,
     "bias-removed": bias_removed_mean,
     "p910": p910,
-    "rate": rated,
+    "rate": rate_estimate,
 }
 NEED_WORKERS = ("z-score", "bias-removed", "p910")

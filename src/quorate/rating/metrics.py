@@ -17,7 +17,7 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.scores import COLUMN_NAMES, ScoreKeywords, ScoreOptions, Scores, read_known_scores, read_scores
 from quorate.io.write_table import SCHEMA_VERSION
-from quorate.rating.methods import NEED_WORKERS, SCORE_METHODS, ScoreEstimate, rated
+from quorate.rating.methods import NEED_WORKERS, SCORE_METHODS, ScoreEstimate, rate_estimate
 
 NORMAL_95 = 1.959963984540054
 MIN_FOR_CORRELATION = 3  # tasks with both scores
@@ -212,7 +212,7 @@ def compare_scores(
     failures = []
     for name in chosen:
         try:
-            estimates[name] = rated(scores, gold) if name == "rate" else SCORE_METHODS[name](scores)
+            estimates[name] = rate_estimate(scores, gold) if name == "rate" else SCORE_METHODS[name](scores)
         except QuorateError as error:
             failures.append(f"{name}: {error}")
     if not estimates:
@@ -233,9 +233,9 @@ def _row(name: str, estimates: Any, known: Any) -> dict[str, Any]:
         low = estimate.score - NORMAL_95 * estimate.se
         high = estimate.score + NORMAL_95 * estimate.se
     if known is not None:
-        at = known[0]
-        ends = () if low is None else (low[at], high[at])
-        return {"method": name, **score_errors(estimate.score[at], known[1], *ends)}
+        known_tasks, known_scores = known
+        ends = () if low is None else (low[known_tasks], high[known_tasks])
+        return {"method": name, **score_errors(estimate.score[known_tasks], known_scores, *ends)}
     correlations = [_correlation(estimate.score, other.score) for label, other in estimates.items() if label != name]
     defined = [value for value in correlations if value is not None]
     half = None if low is None else float(np.nanmedian(high - low)) / 2

@@ -6,9 +6,7 @@ from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import stdtr, stdtrit
 
-from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.sampling import hash_ids
 from quorate.errors import OptionError, ScoreError, about_argument, check_level
 from quorate.interrater.intraclass import intraclass, variance_components
@@ -18,32 +16,15 @@ from quorate.io.read_table import Source
 from quorate.io.scores import Scores, WideScoreKeywords, read_known_scores, read_scores
 from quorate.rating.fit import RatingFit, fit, posteriors
 from quorate.rating.gold import MIN_KNOWN, GoldFit, to_gold
-from quorate.rating.hyperparameters import Design, unit_variance
+from quorate.rating.hyperparameters import Design
 from quorate.rating.notes import piled_up, rating_notes
-from quorate.rating.rating import (
-    CONVERGED,
-    FEW_ANSWERS,
-    IDENTIFIED,
-    NOT_CONVERGED,
-    NOT_IDENTIFIED,
-    REVERSED,
-    STATUSES,
-    UNINFORMATIVE,
-    WEAKLY_IDENTIFIED,
-    RaterLines,
-    Rating,
-    TaskScores,
-)
+from quorate.rating.rater_lines import rater_lines
+from quorate.rating.rating import CONVERGED, NOT_CONVERGED, Rating
 from quorate.rating.reliability import Reliability
-from quorate.rating.scores import ScoreBlocks, component_of_tasks, score_blocks
+from quorate.rating.scores import ScoreBlocks, score_blocks
 from quorate.rating.shared_error import SharedError, correlated_errors, log_scale_errors, pair_tables
+from quorate.rating.task_scores import task_disagreement, task_scores
 
-MIN_ANSWERS = 4  # of a rater; with fewer its status is `few answers`
-MIN_TREND_TASKS = 20  # tasks with two answers, to estimate how disagreement depends on the score
-DISAGREEMENT_BOUNDS = (0.1, 10.0)  # of a task's noise variance relative to that of its raters
-DISAGREEMENT_DF_BOUNDS = (3.0, 1e3)
-TREND_RIDGE = (1e-9, 5.0, 5.0)  # pseudo-answers without a trend; the constant is not shrunk
-MIN_INTERVAL_DF = 3.0  # degrees of freedom of Student's t
 PASSES = 300  # maximum number of passes
 TOLERANCE = 1e-4  # change of a rater's line, in standard deviations of the scores
 
@@ -134,8 +115,6 @@ class RatingOptions:
 
 def rate_blocks(table: ScoreBlocks, options: RatingOptions, *, gold: Any = None) -> Rating:
     """Rate scores in blocks in memory, on disk or in Spark; see `rate`."""
-    passes = options.passes
-    tol = options.tol
     _refuse_undetermined(table)
     task_ids = table.task_ids()
     known = None
@@ -145,24 +124,24 @@ def rate_blocks(table: ScoreBlocks, options: RatingOptions, *, gold: Any = None)
         with about_argument("gold= (--gold)"):
             known = read_known_scores(gold, task_ids, reading)
     design = _design(table, options.same_scale)
-    fitted = fit(table, design, passes=passes, tol=tol)
-    restriction = ""
-    for simpler, what in _simpler_designs(table, design) if not fitted.converged else ():
-        alternative = fit(table, simpler, passes=passes, tol=tol)
+    fitted = fit(table, design, passes=options.passes, tol=options.tol)
+    restriction = ""  # of the design, if a simpler one replaces it
+    for simpler_design, description in _simpler_designs(table, design) if not fitted.converged else ():
+        alternative = fit(table, simpler_design, passes=options.passes, tol=options.tol)
         if alternative.converged:
             fitted = alternative
-            restriction = what
+            restriction = description
             break
     posterior, density = posteriors(table, fitted)
     if piled_up(table) and fitted.converged and fitted.design.has_free_scales:
         # If most scores are at one end, the fit with scales has several optima, some of them poor. On 72 simulated
         # crowds the choice by predictive density raised the mean correlation with the truth from .671 to .678.
-        alternative = fit(table, _design(table, same_scale=True), passes=passes, tol=tol)
-        other, other_density = posteriors(table, alternative)
-        if alternative.converged and other_density > density:
+        alternative = fit(table, _design(table, same_scale=True), passes=options.passes, tol=options.tol)
+        posterior_at_one, density_at_one = posteriors(table, alternative)
+        if alternative.converged and density_at_one > density:
             fitted = alternative
-            posterior = other
-            density = other_density
+            posterior = posterior_at_one
+            density = density_at_one
             restriction = "all scales are held at 1 (as with --same-scale)"
     per_task = table.per_task
     disagreement, inflation = task_disagreement(posterior, per_task, fitted)
@@ -183,8 +162,19 @@ def rate_blocks(table: ScoreBlocks, options: RatingOptions, *, gold: Any = None)
         hashes = hash_ids(task_ids.take(pa.array(known[0])))
         standardised = (known[1] - table.middle) / table.unit
         known_fit = to_gold(table, fitted, mean, variance, known[0], standardised, hashes)
-    tasks = _task_scores(table, fitted, (mean, panel_variance), variance, disagreement, known, known_fit, options)
-    raters = _rater_lines(table, fitted, log_scale_se, is_weak, options.same_scale, bool(restriction))
+    tasks = task_scores(
+        table,
+        fitted,
+        (mean, panel_variance),
+        variance,
+        disagreement,
+        known,
+        known_fit,
+        level=options.level,
+        cut=options.cut,
+        bounds=options.bounds,
+    )
+    raters = rater_lines(table, fitted, log_scale_se, is_weak, options.same_scale, bool(restriction))
     reliability = _reliability(table, fitted, known_fit)
     n_known = 0 if known is None else len(known[0])
     notes = rating_notes(table, fitted, tasks, raters, shared, known_fit, n_known=n_known, restriction=restriction)
@@ -257,157 +247,6 @@ def _simpler_designs(table: ScoreBlocks, design: Design) -> Iterator[tuple[Desig
         yield same_scale, "all scales are held at 1 (as with --same-scale)"
     if not design.one_noise:
         yield replace(same_scale, one_noise=True), "all scales are held at 1 and all raters have one noise"
-
-
-def task_disagreement(posterior: FloatArray, per_task: IntArray, fitted: RatingFit) -> tuple[FloatArray, FloatArray]:
-    """Return the noise variance of each task relative to its raters', by its score and its answers, shrunk.
-
-    It is used for intervals only; inside the passes it raised the likelihood and made scores worse.
-
-    Returns:
-        The ratio, and the factor of the tasks' variances. In the factor the trend over scores is at least 1:
-        raters agree more near the ends of a scale because answers are cut there, which does not make scores more
-        precise. With the plain ratio, 95 % intervals of 5-point scores were narrowest at the ends and covered 53 %
-        there (more than 1.5 standard deviations from the mean).
-    """
-    raters = fitted.raters
-    n = per_task.astype(np.float64)
-    if (n >= 2).sum() < MIN_TREND_TASKS:
-        return np.ones(len(n)), np.ones(len(n))
-    position = (posterior[:, 0] - raters.mean) / np.sqrt(raters.variance)
-    noise_sum = posterior[:, 2]
-    regressors = np.stack([np.ones(len(n)), position, position**2], axis=1)
-    weighted = (regressors.T * n) @ regressors + np.diag(TREND_RIDGE)
-    trend = np.linalg.solve(weighted, regressors.T @ noise_sum)
-    expected = np.clip(regressors @ trend, *DISAGREEMENT_BOUNDS)
-    several = n >= 3
-    excess = 0.0
-    if several.any():
-        ratio = noise_sum[several] / n[several] / expected[several]
-        excess = float(np.mean((ratio - 1) ** 2) - np.mean(2 / (raters.tails * n[several])))
-    df = float(np.clip(2 / max(excess, 1e-3), *DISAGREEMENT_DF_BOUNDS))
-    n_normal = raters.tails * n
-    ratio = (df * expected + raters.tails * noise_sum) / (df + n_normal)
-    at_least_one = np.maximum(expected, 1.0)
-    inflation = (df + raters.tails * noise_sum / expected) / (df + n_normal) * at_least_one
-    return np.asarray(ratio, np.float64), np.asarray(inflation, np.float64)
-
-
-def _task_scores(
-    table: ScoreBlocks,
-    fitted: RatingFit,
-    panel: tuple[FloatArray, FloatArray],
-    variance: FloatArray,
-    disagreement: FloatArray,
-    known: tuple[IntArray, FloatArray] | None,
-    known_fit: GoldFit | None,
-    options: RatingOptions,
-) -> TaskScores:
-    per_task = table.per_task
-    mean = panel[0]
-    df = np.maximum(per_task - 1 + fitted.raters.noise_df, MIN_INTERVAL_DF)
-    is_known = np.zeros(len(mean), bool)
-    score = mean * table.unit + table.middle
-    unit_part = unit_variance(fitted.raters, fitted.design) * (mean - fitted.raters.mean) ** 2
-    se = np.sqrt(variance + unit_part) * table.unit
-    if known_fit is not None:
-        unit_part = np.zeros(len(mean))
-        score = known_fit.mean * table.unit + table.middle
-        se = np.sqrt(known_fit.variance) * table.unit
-        df = np.full(len(mean), known_fit.df)
-    if known is not None:
-        is_known[known[0]] = True
-        score[known[0]] = known[1]
-        se[known[0]] = 0.0
-    distinct, inverse = np.unique(df, return_inverse=True)
-    half = stdtrit(distinct, 0.5 + options.level / 2)[inverse] * se
-    low = score - half
-    high = score + half
-    above = None
-    if options.cut is not None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            above = np.where(se > 0, stdtr(df, (score - options.cut) / se), (score > options.cut).astype(np.float64))
-    if options.bounds is not None:
-        score, low, high = (
-            np.where(is_known, values, np.clip(values, *options.bounds)) for values in (score, low, high)
-        )
-    component = np.zeros(len(mean), np.int64)
-    if table.has_workers:
-        component = np.concatenate(list(table.blocks.map(component_of_tasks, table.graph[0])))
-    rated = per_task > 0
-    return TaskScores(
-        score=np.where(rated, score, np.nan),
-        se=se,
-        low=low,
-        high=high,
-        df=df,
-        n_answers=per_task,
-        disagreement=disagreement,
-        component=np.where(rated, component, -1),
-        mean=table.means,
-        panel_score=panel[0] * table.unit + table.middle,
-        panel_variance=panel[1] * table.unit**2,
-        unit_variance=unit_part * table.unit**2,
-        is_known=is_known,
-        above=above,
-    )
-
-
-def _rater_lines(
-    table: ScoreBlocks,
-    fitted: RatingFit,
-    log_scale_se: FloatArray | None,
-    is_weak: np.ndarray,
-    same_scale: bool,
-    is_restricted: bool,
-) -> RaterLines:
-    raters = fitted.raters
-    n = fitted.design.n_answers
-    assert raters.covariance is not None
-    bias, scale = raters.line
-    bias_se = np.sqrt(np.maximum(raters.covariance[0], 0.0))
-    scale_se = np.sqrt(np.maximum(raters.covariance[2], 0.0))
-    if log_scale_se is not None:
-        inflated = np.abs(scale) * log_scale_se
-        scale_se = np.where(is_weak, np.maximum(scale_se, inflated), scale_se)
-    if not table.has_workers:
-        numbers = ("bias", "bias_se", "scale", "scale_se", "noise", "weight")
-        codes = ("n_answers", "n_peers", "component", "status")
-        empty: dict[str, Any] = dict.fromkeys(numbers, np.zeros(0)) | dict.fromkeys(codes, np.zeros(0, np.int64))
-        return RaterLines(**empty)
-    component, bipartite = table.graph
-    sizes = np.bincount(component, minlength=len(bipartite))
-    free = fitted.design.scale_is_free
-    status = np.full(len(n), STATUSES.index(IDENTIFIED))
-    status[is_weak & free] = STATUSES.index(WEAKLY_IDENTIFIED)
-    status[free & (scale < -2 * scale_se)] = STATUSES.index(REVERSED)
-    status[free & (np.abs(scale) < scale_se)] = STATUSES.index(UNINFORMATIVE)
-    status[n < MIN_ANSWERS] = STATUSES.index(FEW_ANSWERS)
-    undetermined = bipartite[component] & (sizes[component] > 0) if not same_scale else sizes[component] == 1
-    # Scales that are fixed only because the fit did not converge are not identified either.
-    status[undetermined | (is_restricted & (n >= MIN_ANSWERS))] = STATUSES.index(NOT_IDENTIFIED)
-    information = scale**2 / raters.noise
-    weight = np.where(n > 0, information, 0.0)
-    group = None
-    if table.has_groups:
-        group = table.group
-    names = table.group_names if group is not None else None
-    if names is not None and group is not None:
-        group = np.where(group < len(names), group, len(names))
-    return RaterLines(
-        bias=bias * table.unit,
-        bias_se=np.where(sizes[component] == 1, np.nan, bias_se * table.unit),
-        scale=scale,
-        scale_se=np.where(free, scale_se, np.nan),
-        noise=np.sqrt(raters.noise) * table.unit,
-        weight=weight / max(weight.max(), 1e-300),
-        n_answers=n.astype(np.int64),
-        n_peers=table.blocks.n_peers(),
-        component=component,
-        status=status,
-        group=group,
-        group_names=names,
-    )
 
 
 def _reliability(table: ScoreBlocks, fitted: RatingFit, known_fit: GoldFit | None) -> Reliability:

@@ -100,10 +100,10 @@ def pair_sums(
         shape = (block.n_tasks, n)
         column = index[worker]
         count = sparse.csr_matrix((np.ones(len(y)), (task, column)), shape=shape)
-        for out, x in ((shared, np.ones(len(y))), (products, error), (expected, fit)):
-            summed = sparse.csr_matrix((x, (task, column)), shape=shape)
-            summed.data = summed.data / count.data
-            out += np.asarray((summed.T @ summed).todense())
+        for sums, x in ((shared, np.ones(len(y))), (products, error), (expected, fit)):
+            means_of_raters = sparse.csr_matrix((x, (task, column)), shape=shape)  # repeats are added up
+            means_of_raters.data = means_of_raters.data / count.data
+            sums += np.asarray((means_of_raters.T @ means_of_raters).todense())
     return shared, products, expected
 
 
@@ -156,6 +156,7 @@ def log_scale_errors(pairs: PairTables, fit: RatingFit) -> tuple[FloatArray, Boo
 
 
 def _inverse_diagonal(matrix: FloatArray) -> FloatArray:
+    """Return the diagonal of the inverse of a matrix that may be singular; its rows are scaled first."""
     scale = np.sqrt(np.diag(matrix))
     normalised = matrix / np.outer(scale, scale) + 1e-9 * np.eye(len(matrix))
     inverse: FloatArray = np.diag(np.linalg.inv(normalised)) / scale**2
