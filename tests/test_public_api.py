@@ -111,6 +111,8 @@ def test_an_argument_of_version_0_2_works_and_warns() -> None:
     assert page.confident == 0.8
     with pytest.warns(DeprecationWarning, match=r"Report\.sure is now Report\.confident"):
         assert page.sure == 0.8
+    with pytest.warns(DeprecationWarning, match=r"Report\.found is now Report\.arranged_findings"):
+        assert page.found is page.arranged_findings
     with pytest.warns(DeprecationWarning, match=r"sure= of confidence\(\) is now confident="):
         assert plot.confidence(sure=0.8).to_dict() == plot.confidence(confident=0.8).to_dict()
     with pytest.raises(ArgumentError, match="give confident= only"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import quorate
 from quorate.charts import Plots, result_html
-from quorate.charts.graph import graph_chart, place
+from quorate.charts.graph import graph_chart, layout_of
 from quorate.charts.result import (
     MAX_DRAWN_WORKERS,
     agreement_chart,
@@ -62,7 +62,7 @@ def test_every_worker_lies_in_the_disc_of_its_component_and_no_two_discs_overlap
         (np.array(ends, np.int64) for ends in zip(*sorted(set(edges)), strict=True)) if edges else np.zeros((2, 0), int)
     )
     component = identify_pairs(PairStats(i, j, i + 1, i + 1), n).component
-    layout = place(component, i, j, np.ones(len(i)))
+    layout = layout_of(component, i, j, np.ones(len(i)))
     inside = np.linalg.norm(layout.at - layout.centre[component], axis=1)
     assert np.all(inside <= layout.radius[component])
     apart = np.linalg.norm(layout.centre[:, None] - layout.centre[None], axis=2)
@@ -72,7 +72,7 @@ def test_every_worker_lies_in_the_disc_of_its_component_and_no_two_discs_overlap
     fitted, height = layout.fitted(400, 300)
     assert 0 < height <= 300
     assert np.all((fitted.at >= 0) & (fitted.at <= (400, height)))
-    again = place(component, i, j, np.ones(len(i)))
+    again = layout_of(component, i, j, np.ones(len(i)))
     assert again.at.tobytes() == layout.at.tobytes()
 
 
@@ -81,7 +81,7 @@ def test_workers_who_share_more_are_nearer() -> None:
     clique = [(a, b) for a in range(5) for b in range(a + 1, 5)]
     edges = [*clique, *((a + 5, b + 5) for a, b in clique), (0, 5)]
     i, j = np.array(edges).T
-    at = place(np.zeros(10, int), i, j, np.ones(len(i))).at
+    at = layout_of(np.zeros(10, int), i, j, np.ones(len(i))).at
     apart = np.linalg.norm(at[:, None] - at[None], axis=2)
     assert apart[:5, :5].max() < apart[1:5, 6:].min()
 

@@ -220,7 +220,7 @@ def test_every_kind_of_finding_has_a_word_and_a_colour() -> None:
 
 
 def test_the_figures_stand_behind_a_fold_and_not_in_the_sentence(made: Report) -> None:
-    groups = made.found.groups
+    groups = made.arranged_findings.groups
     assert any(group.figures for group in groups)
     page = made.html()
     folds = [html.unescape(fold) for fold in re.findall(r'<details class="figures">.*?</details>', page, re.DOTALL)]
@@ -238,7 +238,7 @@ def test_a_worker_with_one_answer_never_heads_those_that_need_a_look() -> None:
         columns["worker"].append(f"once{k}")
         columns["label"].append(f"c{k % 2}")
     made = report(columns, methods=[])
-    for flags in (made.found.flags, {8: [Badge("looks odd", "bad")]}):
+    for flags in (made.arranged_findings.flags, {8: [Badge("looks odd", "bad")]}):
         rows = worker_sheet(made.result, flags).rows
         assert not any(row[0].text.startswith("once") for row in rows[:8])
 

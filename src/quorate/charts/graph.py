@@ -57,7 +57,7 @@ class Layout:
         return Layout(at, centre, self.radius * scale), int(np.ceil(scale * total_height))
 
 
-def place(component: IntArray, i: IntArray, j: IntArray, weight: FloatArray) -> Layout:
+def layout_of(component: IntArray, i: IntArray, j: IntArray, weight: FloatArray) -> Layout:
     """Return positions of workers such that workers who share many tasks are close.
 
     Args:
@@ -66,7 +66,7 @@ def place(component: IntArray, i: IntArray, j: IntArray, weight: FloatArray) -> 
         j: the other end.
         weight: attraction of each edge.
 
-    >>> triangle_and_loner = place(np.array([0, 0, 0, 1]), np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3))
+    >>> triangle_and_loner = layout_of(np.array([0, 0, 0, 1]), np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3))
     >>> triangle_and_loner.radius.round(2).tolist()
     [2.23, 1.5]
     """
@@ -117,11 +117,11 @@ def _pack(radius: FloatArray) -> FloatArray:
         distance = 0.0
         while True:
             distance += 0.25 * radius[k]
-            tried = centre[0] + distance * around
-            gaps = np.sqrt(((tried[:, None] - centre[None, :k]) ** 2).sum(axis=2)) - radius[:k]
+            candidates = centre[0] + distance * around
+            gaps = np.sqrt(((candidates[:, None] - centre[None, :k]) ** 2).sum(axis=2)) - radius[:k]
             free = np.flatnonzero(gaps.min(axis=1) >= radius[k])
             if len(free):
-                centre[k] = tried[free[0]]
+                centre[k] = candidates[free[0]]
                 break
     return centre
 
@@ -151,7 +151,7 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> S
     edge_index = strongest(pairs, len(chosen), MAX_EDGES)
     numbers, component_of_chosen = np.unique(component[chosen], return_inverse=True)
     pull = np.sqrt(pairs.shared[edge_index].astype(np.float64))
-    layout = place(component_of_chosen, pairs.i[edge_index], pairs.j[edge_index], pull)
+    layout = layout_of(component_of_chosen, pairs.i[edge_index], pairs.j[edge_index], pull)
     layout, height = layout.fitted(WIDTH, MAX_HEIGHT)
 
     names = short_names(answers.worker_names.to_pylist())
@@ -176,7 +176,7 @@ def _discs(layout: Layout, numbers: IntArray, identifiable: BoolArray, alone: Bo
         for k in range(len(numbers))
     ]
     encoding = {
-        **_place(),
+        **_pixel_position(),
         "size": quantitative("size", scale=None),
         "fill": _if_identifiable(PALETTE["grid"], "white"),
         "stroke": _if_identifiable(PALETTE["grid"], PALETTE["unknown"]),
@@ -193,11 +193,9 @@ def _if_identifiable(yes: Any, no: Any) -> Spec:
 def _verdict(identifiable: bool, alone: bool) -> str:
     if identifiable:
         return "skills are determined"
-    return (
-        "shares no task with anyone"
-        if alone
-        else "two sides that share tasks only with each other, so skills are not determined"
-    )
+    if alone:
+        return "shares no task with anyone"
+    return "two sides that share tasks only with each other, so skills are not determined"
 
 
 def _edges(
@@ -225,7 +223,7 @@ def _edges(
             "tip": tip + ("; they agree more than their skills explain" if is_marked else ""),
         }
         (bold if is_marked else plain).append(row)
-    ends = {**_place(), "x2": {"field": "x2"}, "y2": {"field": "y2"}, **hover()}
+    ends = {**_pixel_position(), "x2": {"field": "x2"}, "y2": {"field": "y2"}, **hover()}
     by_shared = {**ends, "strokeWidth": quantitative("width", scale=None)}
     opacity = round(min(max(100 / max(len(plain), 1), 0.12), 0.6), 2)
     return [
@@ -239,18 +237,18 @@ def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str
     n_answers = result.answers.per_worker
     kinds = ratings(result)
     rows = []
-    for place_in, k in enumerate(chosen.tolist()):
+    for index, k in enumerate(chosen.tolist()):
         skill = result.skills[k]
-        known = RATINGS[kinds[k]] if np.isnan(skill) else f"skill {skill:.2f}"
+        skill_text = RATINGS[kinds[k]] if np.isnan(skill) else f"skill {skill:.2f}"
         rows.append(
             {
-                **_at(layout.at[place_in]),
+                **_at(layout.at[index]),
                 "rating": RATINGS[kinds[k]],
                 "size": round(float(30 + 170 * np.sqrt(n_answers[k] / n_answers.max())), 1),
-                "tip": f"{names[k]}: {known}, {count(int(n_answers[k]), 'answer')}",
+                "tip": f"{names[k]}: {skill_text}, {count(int(n_answers[k]), 'answer')}",
             }
         )
-    encoding = {**_place(), "size": quantitative("size", scale=None), **legend(rows), **hover()}
+    encoding = {**_pixel_position(), "size": quantitative("size", scale=None), **legend(rows), **hover()}
     return layer("point", encoding, rows, filled=True, opacity=1, stroke="white", strokeWidth=1)
 
 
@@ -258,6 +256,6 @@ def _at(point: Any, x: str = "x", y: str = "y") -> dict[str, float]:
     return {x: round(float(point[0]), 1), y: round(float(point[1]), 1)}
 
 
-def _place() -> Spec:
+def _pixel_position() -> Spec:
     """Return encodings of x and y in pixels."""
     return {"x": quantitative("x", scale=None, axis=None), "y": quantitative("y", scale=None, axis=None)}

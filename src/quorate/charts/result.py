@@ -43,7 +43,9 @@ def skills_chart(result: Result) -> Spec:
     5
     """
     rows = skill_rows(result)
-    return _named(rows) if len(result.skills) <= MAX_NAMED_WORKERS else _ranked(rows, len(result.skills))
+    if len(result.skills) <= MAX_NAMED_WORKERS:
+        return _chart_by_name(rows)
+    return _chart_by_rank(rows, len(result.skills))
 
 
 def skill_rows(result: Result) -> list[Spec]:
@@ -64,7 +66,11 @@ def skill_rows(result: Result) -> list[Spec]:
     for rank, k in zip(chosen.tolist(), order[chosen].tolist(), strict=True):
         rating = RATINGS[kinds[k]]
         has_skill = not np.isnan(result.skills[k])
-        skill = _skill_text(result.skills[k], low[k], high[k]) if has_skill else rating
+        skill = rating
+        if has_skill:
+            skill = f"skill {result.skills[k]:.2f}"
+            if not np.isnan(low[k]):
+                skill += f" ({low[k]:.2f} to {high[k]:.2f})"
         tip = f"{names[k]}: {skill}, {count(int(result.answers.per_worker[k]), 'answer')}"
         row = {"worker": names[k], "rank": rank + 1, "rating": rating, "tip": tip}
         row |= {"skill": round(float(result.skills[k]), 4)} if has_skill else {"no_skill": True}
@@ -74,11 +80,7 @@ def skill_rows(result: Result) -> list[Spec]:
     return rows
 
 
-def _skill_text(skill: float, low: float, high: float) -> str:
-    return f"skill {skill:.2f}" if np.isnan(low) else f"skill {skill:.2f} ({low:.2f} to {high:.2f})"
-
-
-def _named(rows: list[Spec]) -> Spec:
+def _chart_by_name(rows: list[Spec]) -> Spec:
     # The order is given as the domain of the scale: as "sort" it becomes a JavaScript object, which has a key
     # `constructor` already.
     order = {"domain": list(dict.fromkeys(row["worker"] for row in rows))}
@@ -97,7 +99,7 @@ def _named(rows: list[Spec]) -> Spec:
     return layered(layers, rows, height={"step": 20})
 
 
-def _ranked(rows: list[Spec], n: int) -> Spec:
+def _chart_by_rank(rows: list[Spec], n: int) -> Spec:
     rank = quantitative("rank", title="workers, most skilled first", scale={"domain": [0, n + 1], "nice": False})
     ends = {"y": quantitative("low", title="skill", scale=_scale(rows)), "y2": {"field": "high"}, "x": rank}
     layers = [
@@ -176,8 +178,8 @@ def agreement_chart(result: Result, *, first: Sequence[int] = ()) -> Spec:
         "color": coded("level", LEVELS, AGREEMENT, legend={"columns": 2}),
         **hover(),
     }
-    filled = [{**row, "size": round((step * row["fill"]) ** 2, 1)} for row in rows]
-    return layered([layer("square", encoding, opacity=1)], filled, height={"step": step})
+    sized_rows = [{**row, "size": round((step * row["fill"]) ** 2, 1)} for row in rows]
+    return layered([layer("square", encoding, opacity=1)], sized_rows, height={"step": step})
 
 
 def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[Spec], list[str]]:
@@ -230,9 +232,9 @@ def confidence_rows(result: Result, confident: float = SURE) -> list[Spec]:
     # A share such as 0.3 may be stored as a slightly smaller number; it belongs to the bin that begins at 0.3.
     confidence = result.vote.confidence
     stated = confidence[~np.isnan(confidence)]
-    place = np.minimum(np.floor(stated * BINS + 1e-9).astype(int), BINS - 1)
+    bin_of_label = np.minimum(np.floor(stated * BINS + 1e-9).astype(int), BINS - 1)
     rows = []
-    for k, n in enumerate(np.bincount(place, minlength=BINS).tolist()):
+    for k, n in enumerate(np.bincount(bin_of_label, minlength=BINS).tolist()):
         if n:
             low = round(k / BINS, 4)
             high = round((k + 1) / BINS, 4)

@@ -130,7 +130,11 @@ class Estimator(ConstructorParameters):
         options = self.__dict__.get("options", {})  # missing while a copy is made
         if name in options:
             return options[name]
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{_unfitted(self, name)}")
+        kind = type(self)
+        is_declared = hasattr(kind, name) or any(name in getattr(base, "__annotations__", {}) for base in kind.__mro__)
+        is_fitted = "result_" in self.__dict__
+        hint = " yet; call fit first" if is_declared and name.endswith("_") and not is_fitted else ""
+        raise AttributeError(f"{kind.__name__} has no attribute {name!r}{hint}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an option, with the checks of the constructor; other attributes as usual."""
@@ -242,13 +246,6 @@ class Voter(Estimator):
         return self._outcome(answers, vote(answers, weights), data)
 
 
-def _unfitted(made: Estimator, name: str) -> str:
-    """Return a hint that an attribute exists only after `fit`; empty for other attributes."""
-    kind = type(made)
-    is_declared = hasattr(kind, name) or any(name in getattr(base, "__annotations__", {}) for base in kind.__mro__)
-    return " yet; call fit first" if is_declared and name.endswith("_") and "result_" not in made.__dict__ else ""
-
-
 def load_pandas() -> Any:
     """Import pandas, or raise an error that names the extra to install.
 
@@ -266,19 +263,21 @@ def _translate(method: str, options: Mapping[str, Any], *, check: bool = True) -
     """Return the options with the names of the method; a seed of None becomes 0."""
     run = METHODS[method].load()
     known = option_names(run, dict(options))
-    named = {
-        next((candidate for candidate in (name, *RENAMED.get(name, ())) if candidate in known), name): name
-        for name in options
-    }
-    translated = {
-        meant: 0 if meant == "seed" and options[name] is None else options[name] for meant, name in named.items()
-    }
+    name_given = {}  # by the method's name of the option
+    for name in options:
+        candidates = (name, *RENAMED.get(name, ()))
+        option = next((candidate for candidate in candidates if candidate in known), name)
+        name_given[option] = name
+    translated = {option: options[name] for option, name in name_given.items()}
+    has_no_seed = "seed" in translated and translated["seed"] is None
+    if has_no_seed:
+        translated["seed"] = 0
     if check:
         check_options(method, run, translated, but=("gold",))
         types = keyword_types(AggregateKeywords)
-        for meant, name in named.items():
-            if meant in types and not (meant == "seed" and options[name] is None):
-                check_type(name, options[name], types[meant], None)
+        for option, name in name_given.items():
+            if option in types and not (option == "seed" and has_no_seed):
+                check_type(name, options[name], types[option], None)
     return translated
 
 

@@ -59,9 +59,9 @@ class BinaryRelevance(ConstructorParameters):
         label_lists = _lists(frame["label"].tolist())
         base = MajorityVote() if self.base_aggregator is None else self.base_aggregator
         self.aggregators_ = {}
-        for label in _in_order({label_of_list for one in label_lists for label_of_list in one}):
-            asked = frame[["task", "worker"]].assign(label=[int(label in one) for one in label_lists])
-            self.aggregators_[label] = type(base)(**base.get_params(deep=False)).fit(asked)
+        for label in _in_order(set().union(*label_lists)):
+            yes_no_answers = frame[["task", "worker"]].assign(label=[int(label in labels) for labels in label_lists])
+            self.aggregators_[label] = type(base)(**base.get_params(deep=False)).fit(yes_no_answers)
         tasks = pd.Index(frame["task"].unique(), name="task")
         if self.aggregators_:
             tasks = next(iter(self.aggregators_.values())).labels_.index

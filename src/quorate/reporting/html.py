@@ -23,12 +23,9 @@ def rows_html(sheet: Sheet) -> str:
     '<tr><th scope="row" class="text">&lt;b&gt;</th><td class="number" data-value="7">7</td></tr>'
     """
     kinds = [_kind(column) for column in sheet.columns]
-    return "\n".join(f"<tr>{''.join(map(_cell, row, kinds, _tags(len(row))))}</tr>" for row in sheet.rows)
-
-
-def _tags(n: int) -> list[tuple[str, str]]:
-    """Return the start and end tag of each cell of a row; the first cell is the row header."""
-    return [('th scope="row"', "th"), *[("td", "td")] * (n - 1)]
+    # Start and end tag of each cell; the first cell is the header of its row.
+    tags = [('th scope="row"', "th"), *[("td", "td")] * (len(kinds) - 1)]
+    return "\n".join(f"<tr>{''.join(map(_cell, row, kinds, tags))}</tr>" for row in sheet.rows)
 
 
 def _kind(column: Column) -> str:
@@ -75,21 +72,30 @@ def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: st
     jinja2 = templates()
     from markupsafe import Markup  # a dependency of jinja2
 
-    def seen(value: Any) -> Any:
+    def make_visible(value: Any) -> Any:
         """Return text with control characters made visible; our own markup is unchanged."""
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=seen
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=make_visible,
     )
     script = file_text("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # The content security policy allows only this script and no network, so that names in the data cannot run code.
-    ours = {"css": Markup(file_text("report.css")), "js": Markup(script), "script_hash": f"sha256-{digest}"}
-    shown = {name: Markup(svg) for name, svg in drawings.items()}
-    rows = {"rows": lambda sheet: Markup(rows_html(sheet))}
+    values = {
+        **context,
+        "css": Markup(file_text("report.css")),
+        "js": Markup(script),
+        "script_hash": f"sha256-{digest}",
+        "rows": lambda sheet: Markup(rows_html(sheet)),
+        "drawings": {name: Markup(svg) for name, svg in drawings.items()},
+    }
     text = template if "{{" in template else file_text(template)
-    return str(environment.from_string(text).render({**context, **ours, **rows, "drawings": shown}))
+    return str(environment.from_string(text).render(values))
 
 
 def templates() -> Any:

@@ -11,7 +11,6 @@ import numpy as np
 
 from quorate.advice.next_steps import NextSteps
 from quorate.answers import Answers
-from quorate.arrays import IntArray
 from quorate.calibration.confidence import calibrated_on
 from quorate.calibration.dependence import INDEPENDENT
 from quorate.charts.vega import short_names
@@ -91,12 +90,16 @@ def tiles(result: Result, confident: float, score: Score | None = None) -> tuple
     n_review = int((result.vote.confidence < confident).sum())
     n_unrated = int((ratings(result) == TOO_FEW).sum())
     per_task = a.n_answers / max(a.n_tasks, 1)
+    per_worker = f"median {np.median(a.per_worker):,.0f} answers each" if a.n_workers else ""
+    scored: tuple[Tile, ...] = ()
+    if score is not None:
+        scored = (Tile(_share(1 - score.error), "of labels right", f"by {count(score.n_scored, 'true label')}"),)
     return (
         Tile(f"{a.n_tasks:,}", _noun(a.n_tasks, "task"), count(a.n_classes, "class")),
-        Tile(f"{a.n_workers:,}", _noun(a.n_workers, "worker"), _median(a.per_worker, "answers each")),
+        Tile(f"{a.n_workers:,}", _noun(a.n_workers, "worker"), per_worker),
         Tile(f"{a.n_answers:,}", _noun(a.n_answers, "answer"), f"{per_task:.3g} per task"),
         _right_tile(result),
-        *(() if score is None else (_scored_tile(score),)),
+        *scored,
         Tile(
             f"{n_review:,}",
             f"{_noun(n_review, 'label')} to review",
@@ -138,10 +141,6 @@ def _between(result: Result) -> str:
     return "" if wrong is None else f"90% interval {_share(1 - wrong.high)} to {_share(1 - wrong.low)}; "
 
 
-def _scored_tile(score: Score) -> Tile:
-    return Tile(_share(1 - score.error), "of labels right", f"by {count(score.n_scored, 'true label')}")
-
-
 def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
     """Return a paragraph for a manager: how many answers there are, how many labels can be used, what to do.
 
@@ -165,10 +164,10 @@ def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
         sentences.append(f"About {_share(1 - wrong)} of the {count(a.n_tasks, 'label')} are right ({how}).")
         n_now = n_to_use(result, confident)
         sentences.append(f"{n_now:,} can be used now." if n_now else f"None has {confident:.0%} confidence yet.")
-    for action, need in ((STOP, "should stop or be tested again"), (TRAIN, "need training")):
+    for action, plural_verb in ((STOP, "should stop or be tested again"), (TRAIN, "need training")):
         codes = [code for finding in steps.workers_with(action) for code in finding.workers]
         if codes:
-            verb = need if len(codes) > 1 or action == STOP else "needs training"
+            verb = plural_verb if len(codes) > 1 or action == STOP else "needs training"
             sentences.append(f"{count(len(codes), 'worker')} ({named(a.worker_names, codes)}) {verb}.")
     n_unrated = int((ratings(result) == TOO_FEW).sum())
     if n_unrated:
@@ -191,20 +190,16 @@ def first_things(result: Result, findings: Sequence[Finding]) -> tuple[str, ...]
     >>> first_things(quorate.aggregate(quorate.simulate.crowd(100, 5, 3, seed=0).answers), ())
     ()
     """
-    lines = [in_python(_sentence(note.text)) for note in uncovered_notes(result.notes, findings)]
-    unsure = "" if result.inference is None else possible_guessers_text(result, findings)
-    lines += [unsure] if unsure else []
+    lines = [in_python(as_sentence(note.text)) for note in uncovered_notes(result.notes, findings)]
+    guessers = "" if result.inference is None else possible_guessers_text(result, findings)
+    if guessers:
+        lines.append(guessers)
     if result.solution is not None and result.solution.status != "converged":
         lines.append("The computation of the skills stopped early; ratings may be imprecise.")
     n_ties = int(result.vote.tied.sum())
     if n_ties:
         lines.append(f"{count(n_ties, 'label')} {'was' if n_ties == 1 else 'were'} decided by breaking a tie.")
     return tuple(lines)
-
-
-def _sentence(text: str) -> str:
-    """Return the text with a capital letter at the beginning and a full stop at the end."""
-    return as_sentence(text)
 
 
 def omissions(answers: Answers, first_lines: Sequence[str] = ()) -> tuple[str, ...]:
@@ -221,10 +216,6 @@ def omissions(answers: Answers, first_lines: Sequence[str] = ()) -> tuple[str, .
 
 def _noun(n: int, noun: str) -> str:
     return count(n, noun).split(" ", 1)[1]
-
-
-def _median(values: IntArray, what: str) -> str:
-    return f"median {np.median(values):,.0f} {what}" if len(values) else ""
 
 
 def _share(value: float) -> str:
@@ -248,7 +239,7 @@ class FindingGroup:
 
 
 @dataclass(frozen=True)
-class Arranged:
+class ArrangedFindings:
     """All findings, causes before effects, with the badges of workers and the pairs to mark in charts."""
 
     groups: tuple[FindingGroup, ...]
@@ -261,7 +252,7 @@ class Arranged:
         return [code for pair in self.copying for code in pair]
 
 
-def arrange(findings: Iterable[Finding], answers: Answers, n_tasks_tested: int | None = None) -> Arranged:
+def arrange(findings: Iterable[Finding], answers: Answers, n_tasks_tested: int | None = None) -> ArrangedFindings:
     """Return the findings grouped for the page.
 
     Args:
@@ -297,7 +288,7 @@ def arrange(findings: Iterable[Finding], answers: Answers, n_tasks_tested: int |
         figures = tuple(finding.figures for finding in same[:MAX_SENTENCES] if finding.figures)
         groups.append(FindingGroup(kind, heading, tone, tuple(lines), max(len(same) - MAX_SENTENCES, 0), figures))
     pairs = (finding.workers for finding in by_kind.get(PAIR, []))
-    return Arranged(
+    return ArrangedFindings(
         tuple(groups),
         {code: tuple(badges) for code, badges in flags.items()},
         tuple((int(pair[0]), int(pair[1])) for pair in pairs if len(pair) == 2),

@@ -57,7 +57,7 @@ def ranking_page(ranking: Ranking, title: str | None = None) -> str:
         "n_cut": max(comparisons.n_items - MAX_ITEMS, 0),
         "skill_line": ranking._skill_line(),
         "effects": _sheet("effects-table", "Effects that all items share", ranking.effects, _effect_cells),
-        "items": _items(ranking),
+        "items": _sheet("items-table", ITEM_CAPTION, ranking.items, _item_cells),
         "criteria": _sheet("criteria-table", CRITERIA_CAPTION, _criteria(ranking), _criterion_cells),
         "judges": _sheet("judges-table", JUDGE_CAPTION, _sorted(ranking.judges, "comparisons"), _judge_cells),
         "pairs": _sheet("pairs-table", PAIR_CAPTION, _sorted(ranking.pairs, "misfit"), _pair_cells),
@@ -101,7 +101,7 @@ def _tiles(ranking: Ranking) -> list[dict[str, str]]:
 def _sorted(table: Table, column: str) -> Table:
     rows = table.to_arrow()
     values = [abs(float(value)) for value in rows.column(column).to_pylist()]
-    order = sorted(range(len(values)), key=lambda place: -values[place])
+    order = sorted(range(len(values)), key=lambda index: -values[index])
     return Table(rows.take(order))
 
 
@@ -109,10 +109,6 @@ def _sheet(name: str, caption: str, table: Table, cells: Any) -> Sheet:
     columns, make = cells()
     rows = tuple(make(row) for row in table.to_arrow().slice(0, MAX_ROWS).to_pylist())
     return Sheet(name, caption, columns, rows, len(table))
-
-
-def _items(ranking: Ranking) -> Sheet:
-    return _sheet("items-table", ITEM_CAPTION, ranking.items, _item_cells)
 
 
 def _criteria(ranking: Ranking) -> Table:

@@ -44,7 +44,7 @@ from quorate.renamed import renamed_attribute
 from quorate.reporting import tables
 from quorate.reporting.html import render, templates
 from quorate.reporting.page_text import (
-    Arranged,
+    ArrangedFindings,
     arrange,
     first_things,
     for_manager,
@@ -109,7 +109,7 @@ class Report(Shown):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            return renamed_attribute(self, name, {"sure": "confident"})
+            return renamed_attribute(self, name, {"sure": "confident", "found": "arranged_findings"})
 
     @cached_property
     def next(self) -> NextSteps:
@@ -117,7 +117,7 @@ class Report(Shown):
         return steps_of(self.result, self.diagnosis, self.confident, self.file, self.texts)
 
     @cached_property
-    def found(self) -> Arranged:
+    def arranged_findings(self) -> ArrangedFindings:
         """The problems, grouped for the page."""
         return arrange(self.diagnosis.findings, self.diagnosis.answers, self.diagnosis.n_tasks_tested)
 
@@ -148,7 +148,7 @@ class Report(Shown):
             "tiles": tiles(self.result, self.confident, self.score),
             "first": first_things(self.result, self.diagnosis.findings),
             "problems": headline_of(self.diagnosis.findings),
-            "findings": self.found.groups,
+            "findings": self.arranged_findings.groups,
             "omissions": omissions(self.result.answers, self.left_out),
             "not_asked": self.diagnosis.not_asked,
             "samples": [
@@ -158,7 +158,7 @@ class Report(Shown):
             "n_answers": self.result.answers.n_answers,
             "level": None if np.isnan(self.result.intervals.low).all() else f"{self.result.intervals.level:.0%}",
             "n_scored": None if self.comparison is None else self.comparison.n_scored,
-            "captions": captions(self.result, self.confident, has_copying=bool(self.found.copying)),
+            "captions": captions(self.result, self.confident, has_copying=bool(self.arranged_findings.copying)),
             **self._sheets(files or {}),
         }
         return render(context, self._drawings())
@@ -191,7 +191,7 @@ class Report(Shown):
 
     def _sheets(self, files: Mapping[str, str]) -> dict[str, Any]:
         result = self.result
-        findings = self.found
+        findings = self.arranged_findings
         return {
             "workers": tables.worker_sheet(result, findings.flags, files.get("workers")),
             "tasks": tables.task_sheet(result, files.get("labels"), self.texts),
@@ -204,7 +204,7 @@ class Report(Shown):
 
     def _drawings(self) -> dict[str, str]:
         result = self.result
-        findings = self.found
+        findings = self.arranged_findings
         return {
             "skills": to_svg(skills_chart(result), "Workers by skill, with intervals; a table has the figures."),
             "graph": to_svg(

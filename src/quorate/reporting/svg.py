@@ -72,13 +72,13 @@ def to_svg(chart: Spec, label: str) -> str:
     x_labels = x.label_height(x_scale) + (LINE_HEIGHT if x.title else 0)
     top = PADDING + (x_labels if x.is_before else 0)
     below = top + height + (0 if x.is_before else x_labels)
-    legend, legend_height = _drawn_legend(legend_rows, left, total_width)
+    legend, legend_height = _legend_elements(legend_rows, left, total_width)
     total_height = below + legend_height + PADDING
     elements = [
         *y.grid(y_scale, x_scale.length),
         *x.grid(x_scale, height),
-        *y.drawn(y_scale, 0),
-        *x.drawn(x_scale, height),
+        *y.elements(y_scale, 0),
+        *x.elements(x_scale, height),
         *(mark for layer in layers for mark in layer.marks(x_scale, y_scale)),
     ]
     size = f"0 0 {_n(total_width)} {_n(total_height)}"
@@ -199,10 +199,12 @@ class _Scale:
             return float(value)
         if self.kind == "bands":
             return self.step * (self.domain.index(value) + 0.5)
-        low, high, here = (float(number) for number in (*self.domain, value))
+        low, high, coordinate = (float(number) for number in (*self.domain, value))
         if self.kind == "symlog":
-            low, high, here = (math.copysign(math.log1p(abs(number)), number) for number in (low, high, here))
-        share = (here - low) / (high - low) if high > low else 0.5
+            low, high, coordinate = (
+                math.copysign(math.log1p(abs(number)), number) for number in (low, high, coordinate)
+            )
+        share = (coordinate - low) / (high - low) if high > low else 0.5
         return self.length * (1 - share if self.is_upward else share)
 
 
@@ -321,7 +323,7 @@ class _Axis:
             return _tag("line", x1=position, x2=position, y1=start, y2=stop)
         return _tag("line", x1=start, x2=stop, y1=position, y2=position)
 
-    def drawn(self, scale: _Scale, edge: float) -> Iterator[str]:
+    def elements(self, scale: _Scale, edge: float) -> Iterator[str]:
         """Yield the axis with ticks, labels and title.
 
         Args:
@@ -351,7 +353,7 @@ class _Axis:
             else:
                 yield _text(text, position, offset + 0.8 * self._size, "middle", colour, self._size)
         if self.title is not None:
-            yield self._drawn_title(scale, edge)
+            yield self._title_element(scale, edge)
 
     def _apart(self, labels: Sequence[tuple[float, str]], length: float) -> Iterator[tuple[float, str]]:
         """Yield the labels that do not overlap the previous one; labels of x are moved to end within the drawing."""
@@ -368,7 +370,7 @@ class _Axis:
                 yield centre, text
                 last = centre + half + GAP
 
-    def _drawn_title(self, scale: _Scale, edge: float) -> str:
+    def _title_element(self, scale: _Scale, edge: float) -> str:
         colour = LOOK["axis"]["titleColor"]
         if self.channel == "y":
             left = edge - self.label_width(scale) - GAP
@@ -433,8 +435,13 @@ class _Layer:
 
     def marks(self, x: _Scale, y: _Scale) -> Iterator[str]:
         """Yield every mark."""
-        draw = {"point": self._symbol, "square": self._symbol, "rule": self._rule, "rect": self._rect,
-                "text": self._label}  # fmt: skip
+        draw = {
+            "point": self._symbol,
+            "square": self._symbol,
+            "rule": self._rule,
+            "rect": self._rect,
+            "text": self._label,
+        }
         opacity = _n(self.look.get("opacity", 1))
         yield f'<g fill-opacity="{opacity}" stroke-opacity="{opacity}">'
         if self.mark == "line":
@@ -567,9 +574,9 @@ def _dashes(lengths: Sequence[float] | None) -> str | None:
 
 def _mixed(value: float, domain: Sequence[float], colours: Sequence[str]) -> str:
     """Return the colour of a number, interpolated between equally spaced stops; the page may use other colours."""
-    place = float(np.clip((value - domain[0]) / (domain[-1] - domain[0]), 0, 1)) * (len(colours) - 1)
-    before = min(int(place), len(colours) - 2)
-    share = place - before
+    position = float(np.clip((value - domain[0]) / (domain[-1] - domain[0]), 0, 1)) * (len(colours) - 1)
+    before = min(int(position), len(colours) - 2)
+    share = position - before
     if share in (0.0, 1.0):
         return colours[before + int(share)]
     return f"color-mix(in srgb, {_colour(colours[before])}, {_colour(colours[before + 1])} {_n(100 * share)}%)"
@@ -637,7 +644,7 @@ def _legend(layers: Sequence[_Layer]) -> Iterator[_LegendRow]:
         yield _LegendRow(name, shown, shape)
 
 
-def _drawn_legend(rows: Sequence[_LegendRow], left: float, total_width: float) -> tuple[list[str], float]:
+def _legend_elements(rows: Sequence[_LegendRow], left: float, total_width: float) -> tuple[list[str], float]:
     """Return the elements of the legend, in columns if they fit, and its height in pixels."""
     if not rows:
         return [], 0.0
