@@ -108,7 +108,7 @@ def test_of_two_alike_the_cheaper_is_asked_and_the_dear_one_if_worth_it() -> Non
 
     def first(costs: list[float]) -> int:
         table = {"worker": answers.worker_names, "cost": costs}
-        worker_pool = gather_available_workers(answers, 4, workers=table, per_worker=40, cost="cost")
+        worker_pool = gather_available_workers(answers, 4, available=table, per_worker=40, cost="cost")
         even = np.full((40, 2), 0.5)
         done = (np.zeros(0, np.int64), np.zeros(0, np.int64))
         return int(np.bincount(plan(done, even, known, worker_pool, 4, np.ones(40, dtype=bool)).worker).argmax())

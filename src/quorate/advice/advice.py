@@ -113,9 +113,9 @@ class Advice(Shown):
         With costs there is a column cost, and with work packages a column batch.
         """
         texts = [*dict.fromkeys(self.reasons), INFORMATION]
-        place = {text: k for k, text in enumerate(texts)}
+        code_of_text = {text: k for k, text in enumerate(texts)}
         codes = np.full(len(self.task), len(texts) - 1)
-        codes[: len(self.reasons)] = [place[text] for text in self.reasons]
+        codes[: len(self.reasons)] = [code_of_text[text] for text in self.reasons]
         columns = {
             "task": take(self.answers.task_names, self.task),
             "worker": take(self.worker_pool.names, self.worker),

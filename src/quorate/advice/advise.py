@@ -201,7 +201,7 @@ def advise_result(
             f"budget= (--budget) must be a whole number of answers, got {budget:g}. With cost= (--cost) it is an amount"
         )
     worker_pool = gather_available_workers(
-        answers, budget, workers=available, per_worker=per_worker, cost=cost, worker_column=worker_column
+        answers, budget, available=available, per_worker=per_worker, cost=cost, worker_column=worker_column
     )
     basis = advice_basis(result)
     if available is None:

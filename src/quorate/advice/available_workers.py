@@ -69,7 +69,7 @@ def gather_available_workers(
     answers: Answers,
     budget: float,
     *,
-    workers: Source = None,
+    available: Source = None,
     per_worker: int | None = None,
     cost: str | None = None,
     worker_column: str = WORKER,
@@ -79,10 +79,10 @@ def gather_available_workers(
     Args:
         answers: who answered what.
         budget: number of further answers; with costs, their largest total cost.
-        workers: a table with the column ``worker``, or a list of ids; by default all workers who have answered.
+        available: a table with the column ``worker``, or a list of ids; by default all workers who have answered.
         per_worker: how many further tasks each may get; by default a number for which half of the workers suffice.
-        cost: the column of ``workers`` with the cost of an answer.
-        worker_column: the column of ``workers`` with their ids, if there is no column ``worker``.
+        cost: the column of ``available`` with the cost of an answer.
+        worker_column: the column of ``available`` with their ids, if there is no column ``worker``.
 
     Raises:
         OptionError: ``per_worker`` is below 1, or ``cost`` is given without a table of workers.
@@ -90,13 +90,13 @@ def gather_available_workers(
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
-    >>> worker_pool = gather_available_workers(answers, 3, workers=["bob", "eve"])
+    >>> worker_pool = gather_available_workers(answers, 3, available=["bob", "eve"])
     >>> worker_pool.names.to_pylist(), worker_pool.available.tolist(), worker_pool.room.tolist()
     (['ann', 'bob', 'eve'], [False, True, True], [0, 3, 3])
     """
     if per_worker is not None and per_worker < 1:
         raise OptionError(f"per_worker= (--per-worker) must be at least one task, got {per_worker}")
-    if workers is None:
+    if available is None:
         if cost is not None:
             raise OptionError(
                 "cost= (--cost) needs a table of workers that has the column of costs: available= (--available)"
@@ -105,20 +105,20 @@ def gather_available_workers(
         names = answers.worker_names
         costs = np.ones(answers.n_workers)
     else:
-        names, codes, costs = _read_workers(workers, answers, cost, worker_column)
-    available = np.zeros(len(names), dtype=bool)
-    available[codes] = True
+        names, codes, costs = _read_workers(available, answers, cost, worker_column)
+    is_available = np.zeros(len(names), dtype=bool)
+    is_available[codes] = True
     load: IntArray = np.concatenate([answers.per_worker, np.zeros(len(names) - answers.n_workers, np.int64)])
     price = np.ones(len(names))
     price[codes] = costs
     if per_worker is None:
-        better_half = max((int(available.sum()) + 1) // 2, 1)
-        room_each = int(np.ceil(budget / price[available].mean() / better_half))
+        better_half = max((int(is_available.sum()) + 1) // 2, 1)
+        room_each = int(np.ceil(budget / price[is_available].mean() / better_half))
     else:
         room_each = per_worker
-    room = np.where(available, room_each, 0)
+    room = np.where(is_available, room_each, 0)
     gives = _answer_probability(answers, len(names))
-    return AvailableWorkers(names, available, load, room, price, cost is not None, gives, per_worker is None)
+    return AvailableWorkers(names, is_available, load, room, price, cost is not None, gives, per_worker is None)
 
 
 def seen_tasks(answers: Answers) -> tuple[IntArray, IntArray]:

@@ -241,12 +241,12 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
     if loaded.export is not None or loaded.source is None or "," in (loaded.options.task or ""):
         export_columns = None if loaded.export is None or answers.questions is not None else loaded.export.columns
         inputs = () if export_columns is None else export_columns.inputs
-        wanted = list(show) or [name for name in inputs if export_columns is None or name != export_columns.task]
+        to_show = list(show) or [name for name in inputs if export_columns is None or name != export_columns.task]
         shown_texts: dict[str, pa.Array] = {}
         try:
-            columns = row_columns(loaded, SHOW) if wanted else None
+            columns = row_columns(loaded, SHOW) if to_show else None
             if columns is not None:
-                shown_texts = {name: pa.array(columns.by_task(name, SHOW), pa.string()) for name in wanted}
+                shown_texts = {name: pa.array(columns.by_task(name, SHOW), pa.string()) for name in to_show}
         except QuorateError:
             if show:  # otherwise the columns are optional
                 raise
@@ -259,21 +259,21 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
     except QuorateError:
         return TaskForm(task, label)
     reserved = {task, worker, label, loaded.options.gold_column, loaded.options.group}
-    wanted = list(show) or [name for name in names if name not in reserved]
+    to_show = list(show) or [name for name in names if name not in reserved]
     for name in show:
         if name not in names:
             raise MissingColumnError(
                 f"There is no column {name!r}; the columns are {listing(names, 12)}. Choose one with show= (--show)"
             )
-    if not wanted or task not in names:
+    if not to_show or task not in names:
         return TaskForm(task, label)
-    table = read_table(loaded.source, dict.fromkeys([task, *wanted], ""), loaded.options)
+    table = read_table(loaded.source, dict.fromkeys([task, *to_show], ""), loaded.options)
     codes, ids = encode(table.column(task), task)
     position = positions(as_type(ids, answers.task_names.type, "tasks"), answers.task_names)
     task_of_row = np.where(codes >= 0, position[codes], -1)
     classes = {str(name) for name in answers.classes.to_pylist()}
     shown = {}
-    for name in wanted:
+    for name in to_show:
         texts = np.array([as_text(value) for value in table.column(name).to_pylist()], dtype=object)
         of_task = np.full(answers.n_tasks, None, dtype=object)
         has_task = np.flatnonzero(task_of_row >= 0)[::-1]  # reversed: the first row of a task is assigned last

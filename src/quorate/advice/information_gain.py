@@ -123,7 +123,7 @@ def plan(
     >>> import quorate
     >>> from quorate.advice.available_workers import gather_available_workers
     >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xyxx")})
-    >>> worker_pool = gather_available_workers(answers, 1, workers=["c"])
+    >>> worker_pool = gather_available_workers(answers, 1, available=["c"])
     >>> done, posterior = (answers.task, answers.worker), np.array([[0.5, 0.5], [0.9, 0.1]])
     >>> chosen = plan(done, posterior, np.full(3, 0.8), worker_pool, 1, np.array([True, True]))
     >>> chosen.task.tolist(), chosen.worker.tolist(), chosen.gain.round(3).tolist()
@@ -138,8 +138,8 @@ def plan(
     before = entropy(posterior)
     remaining = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
     assignments = _Assignments(done, len(posterior), worker_pool)
-    taken = np.bincount(done[0], worker_pool.available[done[1]], len(posterior)).astype(np.int64)
-    per_task = int(worker_pool.available.sum()) - taken
+    n_done = np.bincount(done[0], worker_pool.available[done[1]], len(posterior)).astype(np.int64)
+    per_task = int(worker_pool.available.sum()) - n_done  # workers who can still be asked
     n_asked: IntArray = np.zeros(len(posterior), np.int64)
     while assignments.n < budget:
         information = _AnswerInformation(once, remaining, n_answered, dependence)

@@ -114,8 +114,8 @@ def repair_component(
         if len(draft.task) < budget:
             draft.tie(group, first)
     if weak is not None and not draft.task:  # answers that connect groups come first, and may be sufficient
-        asked = order[order < answers.n_workers]
-        for comparison in comparisons(answers, weak, asked.tolist()):
+        with_answers = order[order < answers.n_workers]  # no new workers
+        for comparison in comparisons(answers, weak, with_answers.tolist()):
             if len(draft.task) < budget:
                 draft.compare(comparison)
     draft.scale(identifiability)
@@ -228,28 +228,28 @@ class _Draft:
             most: largest number of shared tasks.
             reason: of the assignments.
         """
-        wanted = None
+        n_wanted = None
         for worker in askers.tolist():
             free = np.flatnonzero(tasks & ~self.done_by(worker))
             free = free[np.lexsort([free, -self.confidence[free]])][:MAX_SHARED_TASKS]
-            if wanted is None and len(free):
+            if n_wanted is None and len(free):
                 mean_confidence = float(self.confidence[free].mean())
                 needed = shared_tasks_needed(
                     float(self.accuracy[worker]), mean_confidence, self.answers.n_classes, self.width
                 )
-                wanted = min(needed, most) - have
-            if wanted is None:
+                n_wanted = min(needed, most) - have
+            if n_wanted is None:
                 continue
-            if wanted <= 0:
+            if n_wanted <= 0:
                 break
-            takes = free[: min(wanted, int(self.room[worker]), max(self.budget - len(self.task), 0))]
+            takes = free[: min(n_wanted, int(self.room[worker]), max(self.budget - len(self.task), 0))]
             for task in takes.tolist():
                 self.add(task, worker, reason)
-            wanted -= len(takes)
+            n_wanted -= len(takes)
             tasks = tasks & ~np.isin(np.arange(len(tasks)), takes)  # the next worker gets other tasks
             if len(self.task) >= self.budget:
                 break
-        self.left_out += max(wanted or 0, 0)
+        self.left_out += max(n_wanted or 0, 0)
 
     def tie(self, group: LooseGroup, first: Repair) -> None:
         """Assign tasks of the other workers to members of the group or, if no member can be asked, the other way."""

@@ -236,11 +236,11 @@ def _answers_for_mean(curves: FloatArray, weights: IntArray, target_error: float
     number = np.array(numbers)
     steepest = np.argsort(-fall / number, kind="stable")
     total = np.cumsum(fall[steepest]) / weights.sum()
-    wanted = float((weights @ curves[:, 0]) / weights.sum()) - target_error
-    if wanted <= 0:
+    needed_fall = float((weights @ curves[:, 0]) / weights.sum()) - target_error
+    if needed_fall <= 0:
         return 0.0
-    if total[-1] < wanted:
+    if total[-1] < needed_fall:
         return float("inf")
     return float(
-        np.interp(wanted, np.concatenate([[0.0], total]), np.concatenate([[0.0], np.cumsum(number[steepest])]))
+        np.interp(needed_fall, np.concatenate([[0.0], total]), np.concatenate([[0.0], np.cumsum(number[steepest])]))
     )

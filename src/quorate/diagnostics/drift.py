@@ -88,17 +88,17 @@ def _own_order(answers: Answers, times: FloatArray) -> FloatArray:
     Answers with equal times have their mean rank; answers without a time have NaN.
     """
     order = np.lexsort([times, answers.worker])  # NaN comes last
-    timed = ~np.isnan(times)
-    n = np.bincount(answers.worker[timed], minlength=answers.n_workers)
-    place = np.arange(answers.n_answers) - starts_of(answers.per_worker)[answers.worker[order]]
+    has_time = ~np.isnan(times)
+    n = np.bincount(answers.worker[has_time], minlength=answers.n_workers)
+    position = np.arange(answers.n_answers) - starts_of(answers.per_worker)[answers.worker[order]]
     # The mean rank of each run of equal times.
     same = (np.diff(times[order], prepend=np.nan) == 0) & (np.diff(answers.worker[order], prepend=-1) == 0)
     run = np.cumsum(~same) - 1
-    shared = (np.bincount(run, place) / np.bincount(run))[run]
+    mean_rank = (np.bincount(run, position) / np.bincount(run))[run]
     rank = np.empty(answers.n_answers)
-    rank[order] = shared
+    rank[order] = mean_rank
     rank = rank / np.maximum(n - 1, 1)[answers.worker] - 0.5
-    return np.where(timed, rank, np.nan)
+    return np.where(has_time, rank, np.nan)
 
 
 def _consensus(answers: Answers, skills: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -168,11 +168,11 @@ def _cell_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
 
     The cells are numbered row by row. A class without answers has gain 0 and adds exp(0) = 1.
     """
-    filled, place = np.unique(cell, return_inverse=True)
+    cells_with_answers, index = np.unique(cell, return_inverse=True)
 
     def sums(gains: FloatArray, n_rows: int, n_classes: int) -> FloatArray:
-        row = filled // n_classes
-        scores = np.bincount(place, gains, len(filled))
+        row = cells_with_answers // n_classes
+        scores = np.bincount(index, gains, len(cells_with_answers))
         most = np.zeros(n_rows)
         np.maximum.at(most, row, scores)
         observed = np.bincount(row, np.exp(scores - most[row]), n_rows).astype(np.float64, copy=False)
@@ -190,10 +190,10 @@ def _simulated_p(
     Returns:
         the estimates plus one standard error, and the estimates less `STANDARD_ERRORS`.
     """
-    place = np.full(answers.n_tasks, -1)
-    place[tasks] = np.arange(len(tasks))
-    is_chosen = place[answers.task] >= 0
-    task = place[answers.task[is_chosen]]
+    index_of_task = np.full(answers.n_tasks, -1)
+    index_of_task[tasks] = np.arange(len(tasks))
+    is_chosen = index_of_task[answers.task] >= 0
+    task = index_of_task[answers.task[is_chosen]]
     worker = answers.worker[is_chosen]
     at_once = max(MAX_DRAWN_ANSWERS // len(task), 1)
     total = np.zeros(len(tasks))

@@ -176,19 +176,19 @@ def _by_other_judges(y: FloatArray, x: FloatArray, others: Sequence[FloatArray])
     The part that the other judges' dependence on x explains is multiplied by `MIN_ACCURACY_RATIO`, 1 and
     `MAX_ACCURACY_RATIO`: the interval covers all three intervals, and the p-value is the largest.
     """
-    is_given = [~np.isnan(verdict) for verdict in others]
-    total = np.sum([np.where(given, verdict, 0.0) for given, verdict in zip(is_given, others, strict=True)], axis=0)
-    n_given = np.sum(is_given, axis=0)
+    has_verdict = [~np.isnan(verdict) for verdict in others]  # of each other judge on each task
+    total = np.nansum(others, axis=0)
+    n_verdicts = np.sum(has_verdict, axis=0)
     pairs = []
     n_used = 0
-    for given, verdict in zip(is_given, others, strict=True):
-        rows = np.flatnonzero(given & (n_given > 1) & ~np.isnan(y) & ~np.isnan(x))
+    for is_judged, verdict in zip(has_verdict, others, strict=True):
+        rows = np.flatnonzero(is_judged & (n_verdicts > 1) & ~np.isnan(y) & ~np.isnan(x))
         if len(rows) < MIN_VERDICTS:
             continue
-        rest = (total[rows] - verdict[rows]) / (n_given[rows] - 1)
+        mean_of_rest = (total[rows] - verdict[rows]) / (n_verdicts[rows] - 1)
         line = np.column_stack([np.ones(len(rows)), x[rows]])
         design = np.column_stack([verdict[rows], line])
-        instruments = np.column_stack([rest, line])
+        instruments = np.column_stack([mean_of_rest, line])
         without_verdicts = _estimate(line, line, y[rows], rows, len(y))
         by_instruments = _estimate(design, instruments, y[rows], rows, len(y))
         if without_verdicts is not None and by_instruments is not None:

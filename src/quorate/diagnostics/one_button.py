@@ -125,22 +125,25 @@ def _explained_by_tasks(
     class_frequency = np.bincount(answers.label, minlength=answers.n_classes) / max(answers.n_answers, 1)
     (sums,) = memory_blocks(answers).sum(_favourite_sums, posterior, favourites, class_frequency)
     sums = sums[:, is_tested]
-    others, others_squared, others_given, probable, probable_squared, probable_given, given = sums
+    # Sums of the share of the others, and of the posterior, as `_favourite_sums` describes them.
+    by_others, by_others_squared, by_others_where_favourite = sums[:3]
+    probable, probable_squared, probable_where_favourite = sums[3:6]
+    n_favourite = sums[6]
     n = answers.per_worker[is_tested]
-    expected_by_others = others / n
+    expected_by_others = by_others / n
     # Slope of the worker's answer on the others' answers: 0 for one button, near 1 for a worker who agrees with them.
-    variation = np.maximum(others_squared - others * expected_by_others, 0.0)
-    slope = (others_given - given * expected_by_others) / (variation + 1.0)
+    variation = np.maximum(by_others_squared - by_others * expected_by_others, 0.0)
+    slope = (by_others_where_favourite - n_favourite * expected_by_others) / (variation + 1.0)
     # How much more often the worker gives its favourite if that class is probable than if it is not. With the others'
     # answers alone, skilled workers of a crowd with one frequent class look like one button; the posterior alone
     # repeats the worker's own vote.
-    where = probable_given / np.maximum(probable, 1e-9)
-    elsewhere = (given - probable_given) / np.maximum(n - probable, 1e-9)
+    if_probable = probable_where_favourite / np.maximum(probable, 1e-9)
+    if_improbable = (n_favourite - probable_where_favourite) / np.maximum(n - probable, 1e-9)
     # An uncertain posterior makes that difference smaller; the resolution is the same difference for the true class.
     resolution = probable_squared / np.maximum(probable, 1e-9) - (probable - probable_squared) / np.maximum(
         n - probable, 1e-9
     )
-    difference = (where - elsewhere) / np.maximum(resolution, MIN_RESOLUTION)
+    difference = (if_probable - if_improbable) / np.maximum(resolution, MIN_RESOLUTION)
     return np.maximum(expected_by_others, probable / n), np.maximum(slope, difference)
 
 
@@ -163,16 +166,16 @@ def _favourite_sums(
         task = part.task[rows]
         worker = part.worker[rows]
         label = part.label[rows]
-        wanted = favourites.label[worker]
-        is_given = label == wanted
-        n_same = part.count_at(part.cells[rows] - label + wanted)
-        by_others = (n_same - is_given + class_frequency[wanted]) / part.per_task[task]
-        probability = posterior[block.tasks][task, wanted]
+        favourite = favourites.label[worker]
+        is_favourite = label == favourite
+        n_same = part.count_at(part.cells[rows] - label + favourite)
+        by_others = (n_same - is_favourite + class_frequency[favourite]) / part.per_task[task]
+        probability = posterior[block.tasks][task, favourite]
         for row, values in enumerate((by_others, probability)):
             sums[3 * row] += np.bincount(worker, values, n_workers)
             sums[3 * row + 1] += np.bincount(worker, values * values, n_workers)
-            sums[3 * row + 2] += np.bincount(worker, np.where(is_given, values, 0.0), n_workers)
-        sums[6] += np.bincount(worker, is_given, n_workers)
+            sums[3 * row + 2] += np.bincount(worker, np.where(is_favourite, values, 0.0), n_workers)
+        sums[6] += np.bincount(worker, is_favourite, n_workers)
     return (sums,)
 
 

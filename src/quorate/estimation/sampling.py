@@ -224,13 +224,13 @@ def plan_labels(
     rng = np.random.default_rng(seed)
     # The tasks are sorted by a hash before they are shuffled, so that the draw does not depend on the order of rows.
     shuffled = rng.permutation(order_by_hash(hash_ids(answers.task_names)))
-    y, f, middle = _seen(estimator, quantity, shuffled[:MAX_PLAN_TASKS], rng)
+    y, f, middle = _labelled_values(estimator, quantity, shuffled[:MAX_PLAN_TASKS], rng)
     lowest = np.broadcast_to(np.asarray(quantity.lowest, np.float64), len(y))
     highest = np.broadcast_to(np.asarray(quantity.highest, np.float64), len(y))
     n_alone = _needed(y, (lowest, highest), half_width, n_tasks, estimator.z)
     power = powers(y, f, np.ones(y.shape[1]))
     corrected = y - power * (f - middle)
-    ends = np.minimum(corrected.min(axis=1), lowest), np.maximum(corrected.max(axis=1), highest)
+    ends = (np.minimum(corrected.min(axis=1), lowest), np.maximum(corrected.max(axis=1), highest))
     n_needed = min(_needed(corrected, ends, half_width, n_tasks, estimator.z), n_alone)
     is_known = np.zeros(n_tasks, dtype=bool)
     if isinstance(estimator, ByKnown):
@@ -241,7 +241,7 @@ def plan_labels(
     return LabelPlan(answers, half_width, n_needed, n_known, n_alone, to_label)
 
 
-def _seen(
+def _labelled_values(
     estimator: MeanEstimator, quantity: Estimand, tasks: IntArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the values of labelled tasks, their guesses, and the mean guess of all tasks; rows × tasks.
@@ -260,12 +260,15 @@ def _seen(
 def _needed(values: FloatArray, ends: tuple[FloatArray, FloatArray], half_width: float, n_tasks: int, z: float) -> int:
     """Return the smallest number of observations with this distribution that reaches the half-width, by bisection."""
     n = values.shape[1]
-    few = min(MIN_KNOWN_LABELS, n_tasks)
-    enough = n_tasks
-    while few < enough:
-        tried = (few + enough) // 2
-        as_many = n / tried
-        shrink = as_many * (n_tasks - tried) / max(n_tasks - 1, 1)
-        low, high = score_ends(values, *ends, shrink=shrink, z=z, unseen=PSEUDO_OBSERVATIONS * as_many)
-        few, enough = (few, tried) if (high - low).max() <= 2 * half_width else (tried + 1, enough)
-    return enough
+    smallest = min(MIN_KNOWN_LABELS, n_tasks)
+    largest = n_tasks
+    while smallest < largest:
+        middle = (smallest + largest) // 2
+        ratio = n / middle  # of the number of values to that of the observations
+        shrink = ratio * (n_tasks - middle) / max(n_tasks - 1, 1)
+        low, high = score_ends(values, *ends, shrink=shrink, z=z, unseen=PSEUDO_OBSERVATIONS * ratio)
+        if (high - low).max() <= 2 * half_width:
+            largest = middle
+        else:
+            smallest = middle + 1
+    return largest

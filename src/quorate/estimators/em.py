@@ -65,7 +65,8 @@ def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
         raise InputError(f"the index of initial_error must be worker and label, not {listing(names) or 'none'}")
     workers = answers.worker_names.to_pylist()
     classes = answers.classes.to_pylist()
-    if lacking := [name for name in classes if name not in frame.columns]:
+    lacking = [name for name in classes if name not in frame.columns]
+    if lacking:
         raise InputError(f"initial_error has no column for {listing(lacking)}; it needs one for each class")
     listed_rows = set(frame.index)
     answered_rows = {
@@ -268,12 +269,12 @@ class GLAD(Estimator):
         known = known_classes(gold, answers)
         options = dict(self._options)
         means = {name: options.pop(name, None) for name in ("prior", "ability", "ease")}
-        given = (
+        prior_means = (
             ("prior", "labels_priors", answers.classes, "classes"),
             ("ability", "alphas_priors_mean", answers.worker_names, "workers"),
             ("ease", "betas_priors_mean", answers.task_names, "tasks"),
         )
-        for name, parameter, ids, what in given:
+        for name, parameter, ids, what in prior_means:
             values = getattr(self, parameter)
             if values is not None:
                 means[name] = by_name(ids, mapping_of(parameter, values), f"{what} are not in {parameter}")

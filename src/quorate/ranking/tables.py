@@ -46,7 +46,7 @@ def items_table(
     else:
         centre = strength - strength[baseline]
         error = uncertainty.gap_error(np.arange(n), np.full(n, baseline))
-    seen = _by_either(cells, cells.weight)
+    n_comparisons = _by_either(cells, cells.weight)
     decided = _by_either(cells, np.where(cells.outcome == TIE, 0.0, cells.weight))
     wins = sum_by(cells.left, cells.weight * (cells.outcome == LEFT), n)
     wins = wins + sum_by(cells.right, cells.weight * (cells.outcome == RIGHT), n)
@@ -72,9 +72,9 @@ def items_table(
         "rank_high": ranks.high[order],
         "tier": tier[order],
         "p_best": ranks.p_best[order],
-        "comparisons": _counts(seen[order]),
+        "comparisons": _counts(n_comparisons[order]),
         "decided": _counts(decided[order]),
-        "win_rate": ((wins + ties / 2) / np.maximum(seen, 1e-12))[order],
+        "win_rate": ((wins + ties / 2) / np.maximum(n_comparisons, 1e-12))[order],
         "judges": n_judges[order],
         "part": connected.part[order] + 1,
         "status": from_strings([str(value) for value in status[order]]),
@@ -127,19 +127,19 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
     n_groups = len(first)
     one_way = np.where(is_swapped, 0.0, weight)
     other_way = np.where(is_swapped, weight, 0.0)
-    asked = sum_by(group, one_way, n_groups) * sum_by(group, other_way, n_groups)
+    n_swapped = sum_by(group, one_way, n_groups) * sum_by(group, other_way, n_groups)
     agreed = np.zeros(n_groups)
     for value in (LEFT, TIE, RIGHT):
         is_value = winner == value
         agreed += sum_by(group, one_way * is_value, n_groups) * sum_by(group, other_way * is_value, n_groups)
-    is_asked = asked > 0
+    is_swapped_pair = n_swapped > 0
     of_judge = judge[first]
-    rate = np.where(is_asked, agreed / np.where(is_asked, asked, 1.0), 0.0)
+    rate = np.where(is_swapped_pair, agreed / np.where(is_swapped_pair, n_swapped, 1.0), 0.0)
     return JudgeCounts(
         total,
         task_count,
         sum_by(judge, np.where(comparisons.outcome == TIE, weight, 0.0), n_judges),
-        sum_by(of_judge, is_asked.astype(float), n_judges),
+        sum_by(of_judge, is_swapped_pair.astype(float), n_judges),
         sum_by(of_judge, rate, n_judges),
     )
 

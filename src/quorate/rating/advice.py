@@ -72,16 +72,17 @@ class ScoreAdvice(Shown):
         now = np.median((scores.high - scores.low)[scores.n_answers > 0]) / 2
         lines = [
             f"{count(len(self.task), 'more answer')} would reduce the median half-width of the intervals from "
-            f"{now:.3g} "
-            f"to about {np.median(self.half_width):.3g}."
+            f"{now:.3g} to about {np.median(self.half_width):.3g}."
         ]
         if self.n_repair:
             lines.append(
                 f"The first {count(self.n_repair, 'answer')} connect groups of raters or identify their scales."
             )
         if self.max_half_width is not None:
-            left = int((self.half_width > self.max_half_width).sum())
-            above = f"{count(left, 'task')} {'has' if left == 1 else 'have'}" if left else "no task has"
+            n_above = int((self.half_width > self.max_half_width).sum())
+            above = "no task has"
+            if n_above:
+                above = f"{count(n_above, 'task')} {'has' if n_above == 1 else 'have'}"
             lines.append(f"After these answers, {above} an interval with a half-width above {self.max_half_width:g}.")
         return "\n".join(lines)
 
@@ -145,7 +146,7 @@ def advise_scores(
         raise OptionError("advice needs the raters' ids: name their column with worker= (--worker)")
     rating = rate(scores, gold=gold)
     answers = scores.answers
-    worker_pool = gather_available_workers(answers, budget, workers=workers, per_worker=per_worker, cost=cost)
+    worker_pool = gather_available_workers(answers, budget, available=workers, per_worker=per_worker, cost=cost)
     available = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
     repairs = repair(
         answers, identify(answers), available=available[np.lexsort([available, -worker_pool.load[available]])]
@@ -192,10 +193,10 @@ class _Plan:
         # What one answer of a rater adds to the precision of a task; a new rater has the crowd's mean.
         n_known = len(raters.scale)
         information = raters.scale**2 / raters.noise**2
-        seen = raters.n_answers > 0
-        mean_information = float(np.average(information[seen], weights=raters.n_answers[seen]))
+        has_scored = raters.n_answers > 0
+        mean_information = float(np.average(information[has_scored], weights=raters.n_answers[has_scored]))
         precision = np.full(worker_pool.size, mean_information)
-        precision[:n_known] = np.where(seen, information, mean_information)
+        precision[:n_known] = np.where(has_scored, information, mean_information)
         self.room = room
         self.has_answered = has_answered
         self.limit = max_half_width

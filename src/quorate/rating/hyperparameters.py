@@ -255,12 +255,12 @@ def _noise_df(
     noise_sum: FloatArray, n: FloatArray, tails: float, level: float, weight: FloatArray, before: float
 ) -> float:
     """Return nu_0, by the variance of the logarithms of the noises beyond that of sampling."""
-    seen = n >= MIN_ANSWERS_FOR_DF
-    if seen.sum() < MIN_RATERS_FOR_DF:
+    has_enough = n >= MIN_ANSWERS_FOR_DF
+    if has_enough.sum() < MIN_RATERS_FOR_DF:
         return before
-    ratio = np.maximum(noise_sum / np.maximum(n, 1), 1e-9)[seen] / level
-    excess = np.average(np.log(ratio) ** 2, weights=weight[seen])
-    excess -= np.average(special.polygamma(1, tails * n[seen] / 2), weights=weight[seen])
+    ratio = np.maximum(noise_sum / np.maximum(n, 1), 1e-9)[has_enough] / level
+    excess = np.average(np.log(ratio) ** 2, weights=weight[has_enough])
+    excess -= np.average(special.polygamma(1, tails * n[has_enough] / 2), weights=weight[has_enough])
     return float(np.clip(2 / max(excess, 1e-3), *NOISE_DF_BOUNDS))
 
 

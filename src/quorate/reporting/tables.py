@@ -188,8 +188,10 @@ def _smallest(values: FloatArray, n: int) -> IntArray:
     [2, 0, 3]
     """
     indices = np.arange(len(values))
-    if n < len(values) and not np.isnan(last := np.partition(values, n - 1)[n - 1]):
-        indices = np.flatnonzero(values <= last)  # only these can be among the first n
+    if n < len(values):
+        last = np.partition(values, n - 1)[n - 1]
+        if not np.isnan(last):
+            indices = np.flatnonzero(values <= last)  # only these can be among the first n
     return indices[np.lexsort([indices, values[indices]])][:n]
 
 
