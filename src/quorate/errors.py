@@ -519,6 +519,9 @@ def count(n: int, noun: str) -> str:
 def as_sentence(text: str) -> str:
     """Return a text with a capital letter (unless the first word is a name) and a full stop (unless after a command).
 
+    A first word with other characters than small letters is taken for a name. A name of the user's data may be a plain
+    word: put it in quotes or after a noun ("judge ann"), so that it is not changed.
+
     >>> as_sentence("there is no item 'z'"), as_sentence("answers.csv is empty")
     ("There is no item 'z'.", 'answers.csv is empty.')
     """

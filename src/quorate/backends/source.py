@@ -243,7 +243,8 @@ def _file(engine: Engine, source: str | Path, reading: ReadOptions) -> EngineTab
     except Exception as error:
         why = first_line(error, path)
         cause = public_cause(error, path)
-        raise UnreadableFileError(f"{render_address(path)} cannot be read with {engine.name}: {why}") from cause
+        message = f"the file {render_address(path)} cannot be read with {engine.name}: {why}"
+        raise UnreadableFileError(message) from cause
 
 
 def json_lines_in(engine: Engine, path: str, columns: Sequence[str]) -> EngineTable:

@@ -18,8 +18,17 @@ import typer
 from quorate import __version__
 from quorate.addresses import hide_secrets, known_addresses
 from quorate.cli.command import MAIN, CommandGroup, option
-from quorate.cli.exit_codes import BAD_INPUT, INTERRUPTED, LIMIT_FAILS, PROGRAM_ERROR
-from quorate.errors import QuorateError, UnwritableFileError, as_sentence, in_shell, shown, visible, with_full_stop
+from quorate.cli.exit_codes import BAD_INPUT, INTERRUPTED, LIMIT_FAILS, PROGRAM_ERROR, UNDECIDED
+from quorate.errors import (
+    QuorateError,
+    UndeterminedError,
+    UnwritableFileError,
+    as_sentence,
+    in_shell,
+    shown,
+    visible,
+    with_full_stop,
+)
 from quorate.io.pipes import keep_pipes
 
 
@@ -191,7 +200,7 @@ def _run(words: Sequence[str]) -> None:
         hints += [f"Or:  {command}" for command in error.commands[1:]]
         if error.look_at:
             hints.append(f"To see what the file holds: {error.look_at}")
-        _fail(str(error), hints=hints)
+        _fail(str(error), UNDECIDED if isinstance(error, UndeterminedError) else BAD_INPUT, hints)
     except typer.Abort:
         _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:  # the program that reads our output has ended
@@ -222,7 +231,9 @@ def _run(words: Sequence[str]) -> None:
 
 def _sentence(text: str) -> str:
     """Return an error as a sentence; if it begins with the name of a file, the first letter is not changed."""
-    return with_full_stop(text) if os.path.exists(text.partition(" ")[0]) else as_sentence(text)
+    words = text.split(" ")
+    beginnings = (" ".join(words[:n]) for n in range(1, len(words)))  # the name of a file may have spaces
+    return with_full_stop(text) if any(map(os.path.exists, beginnings)) else as_sentence(text)
 
 
 def _fail(message: str, code: int = BAD_INPUT, hints: Sequence[str] = ()) -> None:

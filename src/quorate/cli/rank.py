@@ -162,8 +162,7 @@ def _rank_options(
 
 def _run(**parameters: Any) -> None:
     """Rank the items and print the ranking; the options are those of `_rank_options`."""
-    from quorate.cli.terminal import print_lines
-    from quorate.errors import OptionError, UndeterminedError, as_sentence
+    from quorate.errors import OptionError
 
     if parameters["file"] is None and parameters["table"] is None:
         raise OptionError("No file is given. Example: quorate rank comparisons.csv")
@@ -171,11 +170,7 @@ def _run(**parameters: Any) -> None:
         raise OptionError(f"--units takes logit or elo, got {parameters['units']!r}")
     if parameters["next_out"] is not None and parameters["next"] is None:
         raise OptionError("--next-out needs --next N")
-    try:
-        ranking = _rank(parameters)
-    except UndeterminedError as error:
-        print_lines([f"quorate: {as_sentence(str(error))}"], error=True)
-        raise typer.Exit(UNDECIDED) from None
+    ranking = _rank(parameters)
     _write(ranking, parameters)
     if not ranking.is_determined:
         raise typer.Exit(UNDECIDED)

@@ -166,7 +166,7 @@ def _read(file: str | Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except OSError as error:
-        raise UnreadableFileError(f"{name} cannot be read: {error.strerror or error}") from None
+        raise UnreadableFileError(f"the file {name} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise WrongFormatError(f"{name} is not a valid TOML file: {error}") from None
     table = content.get("check", content)

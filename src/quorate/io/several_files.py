@@ -114,7 +114,7 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
         except InputError as error:
             if name is None:
                 raise
-            broken.append(f"{file} was ignored: {error}")
+            broken.append(f"The file {file} was ignored: {error}")
     if not contents:
         raise UnreadableFileError(f"{name or 'the files'}: no file can be read. {broken[0] if broken else ''}")
     known = sorted({tool for tool in tools if tool is not None})

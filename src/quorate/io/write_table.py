@@ -173,12 +173,12 @@ def _format_of(path: str | Path) -> str:
     ending = Path(path).suffix.lower()
     if ending in SPREADSHEETS:
         raise OptionError(
-            f"{path}: Quorate cannot write this format. Name the file {Path(path).stem}.xlsx or "
+            f"'{path}': Quorate cannot write this format. Name the file {Path(path).stem}.xlsx or "
             f"{Path(path).stem}.csv (with --excel-safe if ids may look like formulas)"
         )
     if ending not in WRITTEN:
         raise OptionError(
-            f"{path}: tables are written as {', '.join(WRITTEN)[:-2]}. End the name in one of these, or choose the "
+            f"'{path}': tables are written as {', '.join(WRITTEN)[:-2]}. End the name in one of these, or choose the "
             "format with format= (--output-format csv)"
         )
     return WRITTEN[ending]

@@ -180,7 +180,7 @@ def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ..
     >>> import quorate
     >>> answers = quorate.simulate.crowd(400, 10, 3, seed=0).answers
     >>> print(*trained_note(answers, quorate.aggregate(answers, "majority").vote.label, "parrot"))
-    parrot repeats doubtful labels of the workers more often (...) than its accuracy on other tasks explains (...). ...
+    the model 'parrot' repeats doubtful labels of the workers more often (...) than its accuracy on other tasks ...
     >>> trained_note(answers, quorate.simulate.crowd(400, 10, 3, seed=0).truth, "oracle")
     ()
     """
@@ -191,10 +191,10 @@ def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ..
         Note(
             TRAINED,
             (
-                f"{name} repeats doubtful labels of the workers more often ({test.observed:.0%}) than its "
-                f"accuracy on other tasks explains ({test.expected:.0%}). It was probably trained on these "
-                "answers and repeats their mistakes. Predict each task with a model that was not trained on "
-                "this task (cross-validation)"
+                f"the model {shown(name)} repeats doubtful labels of the workers more often ({test.observed:.0%}) "
+                f"than its accuracy on other tasks explains ({test.expected:.0%}). It was probably trained on "
+                "these answers and repeats their mistakes. Predict each task with a model that was not trained "
+                "on this task (cross-validation)"
             ),
         ),
     )

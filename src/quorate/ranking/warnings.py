@@ -140,10 +140,11 @@ def _effect_warnings(ranking: Ranking) -> Iterator[RankingWarning]:
     for row in ranking.effects.to_arrow().to_pylist():
         limit = MIN_SIDE_SHARE if row["effect"] == "left side" else MIN_COVARIATE_SHARE
         if row["free_share"] < limit:
+            effect = "the left side" if row["effect"] == "left side" else f"the covariate {row['effect']}"
             yield RankingWarning(
                 "weak effect",
                 (
-                    f"{row['effect']} depends almost only on which items were compared (only "
+                    f"{effect} depends almost only on which items were compared (only "
                     f"{row['free_share']:.0%} of it does not), so its effect rests on few comparisons"
                 ),
             )
@@ -160,8 +161,8 @@ def _judge_warnings(ranking: Ranking) -> Iterator[RankingWarning]:
     if share[busiest] > MAX_JUDGE_SHARE:
         yield RankingWarning(
             "one judge",
-            f"{comparisons.judges[busiest]} made {share[busiest]:.0%} of the comparisons, so the ranking is mostly "
-            "that of this judge",
+            f"judge {_short(str(comparisons.judges[busiest]))} made {share[busiest]:.0%} of the comparisons, so the "
+            "ranking is mostly that of this judge",
         )
     elif effective < MIN_EFFECTIVE_JUDGES:
         yield RankingWarning(
