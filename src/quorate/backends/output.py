@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 
 from quorate.addresses import render_address
 from quorate.arrays import FloatArray, Table
-from quorate.backends.disk import FileBlocks, task_names
 from quorate.backends.engine import Engine
 from quorate.backends.expressions import EngineTable
 from quorate.backends.source import json_lines_in
 from quorate.backends.transfer import TRANSACTIONAL, drop_table, fill_table, has_table, longest_name, rename_table
+from quorate.blocks.files import FileBlocks
 from quorate.errors import EngineError, NotInMemoryError, UnwritableFileError, shown
 from quorate.io.atomic import check_target, together
 from quorate.io.inputs import is_remote, local_path, refuse_input
@@ -244,14 +244,14 @@ def label_batches(parts: Iterable[LabelRows], blocks: FileBlocks, tally: LabelTa
 
     >>> from quorate.methods.fit_blocks import fit_blocks
     >>> from quorate.io.options import ReadOptions
-    >>> from quorate.backends.disk import pack_blocks
+    >>> from quorate.backends.disk import build_file_blocks
     >>> rows = pa.table({"task": [7, 5, 7], "worker": ["a", "a", "b"], "label": ["x", "y", "x"]})
-    >>> blocks = pack_blocks(rows.to_batches(), 3, ReadOptions(), engine="duckdb")
+    >>> blocks = build_file_blocks(rows.to_batches(), 3, ReadOptions(), engine="duckdb")
     >>> batch = next(label_batches(fit_blocks(blocks, "majority").labels(blocks), blocks, LabelTally()))
     >>> batch["task"].to_pylist(), batch["label"].to_pylist()
     ([5, 7], ['y', 'x'])
     """
-    names = _TaskNames(task_names(blocks.packed))
+    names = _TaskNames(blocks.files.task_names())
     classes = blocks.crowd_info.classes
     labelled = ((part, labels_of_part(part, names.next(len(part.label)), classes)) for part in parts)
     return larger_batches(labelled, tally, blocks.n_tasks)

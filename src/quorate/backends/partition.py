@@ -2,7 +2,7 @@
 
 The high bits of a hash of its id choose the file of a task (`quorate.blocks.sampling.hash_ids`). So the files do
 not depend on the order of the rows, and the first of them are a sample of the tasks.
-`quorate.backends.disk.pack_blocks` calls `partition_rows`, and packs the files into blocks.
+`quorate.backends.disk.build_file_blocks` calls `partition_rows`, and writes the rows of the files to blocks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from quorate.answers import CrowdInfo
 from quorate.arrays import BoolArray, IntArray
-from quorate.backends.disk import LostBlocks
 from quorate.backends.engine import Engine
 from quorate.backends.expressions import EngineTable
 from quorate.backends.output import LabelTally, labels_of_part, larger_batches
@@ -37,6 +36,7 @@ from quorate.backends.spark_executor import (
 from quorate.backends.spark_packing import Piece, RowTotals, list_workers_and_classes, pack_in_spark
 from quorate.backends.task_rows import Totals, check_totals, classes_in_use, crowd_info_of, no_totals, points_in_use
 from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_hash, one_block
+from quorate.blocks.files import LostBlocks
 from quorate.blocks.memory import BITS_OF_BYTE, named_answers
 from quorate.blocks.numpy_kernels import unite
 from quorate.blocks.sampling import expected_share, hash_below, trim_sample

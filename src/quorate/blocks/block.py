@@ -2,11 +2,12 @@
 
 Methods compute sums over complete tasks, in tables with a row per worker. A kernel (`quorate.blocks.kernels`)
 takes blocks and worker-sized parameters and returns such sums. `Blocks` hides where the answers are: in memory
-(`quorate.blocks.memory`), in files, or in the partitions of Spark (`quorate.backends`).
+(`MemoryBlocks` in `blocks/memory.py`), in files (`FileBlocks` in `blocks/files.py`, written by `backends/disk.py`), or
+in the partitions of Spark (`SparkBlocks` in `backends/spark.py`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -14,7 +15,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, Sized
+from quorate.answers import Answers, CrowdInfo, Sized
 from quorate.arrays import BoolArray, IntArray, starts_of
 from quorate.blocks.worker_rows import ObservedRows, sum_tables
 
@@ -227,6 +228,17 @@ class StoredBlocks(Blocks, Protocol):
 
     def n_peers(self) -> IntArray:
         """Return the number of other workers with whom each worker shares a task."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockCrowdInfo(CrowdInfo):
+    """`CrowdInfo` with the blocks from which the peers of its workers are counted."""
+
+    blocks: StoredBlocks = field(repr=False)
+
+    def n_peers(self) -> IntArray | None:
+        """Return the number of other workers with whom each worker shares a task."""
+        return self.blocks.n_peers()
 
 
 def count_gold(blocks: Blocks) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.backends.disk import BlockCrowdInfo, FileBlocks, TemporaryFolder, pack_blocks
+from quorate.backends.disk import build_file_blocks
 from quorate.backends.expressions import EngineTable
 from quorate.backends.group_column import read_groups
 from quorate.backends.output import (
@@ -32,7 +32,8 @@ from quorate.backends.spark import (
     spark_label_batches,
     spark_lacks,
 )
-from quorate.blocks.block import OUT_OF_CORE_METHODS
+from quorate.blocks.block import OUT_OF_CORE_METHODS, BlockCrowdInfo
+from quorate.blocks.files import FileBlocks, TemporaryFolder
 from quorate.errors import (
     BlankFieldError,
     NotInMemoryError,
@@ -128,7 +129,7 @@ def pack_source(
         notes = (Note(NOT_OUT_OF_CORE, f"the answers were read from Spark to this machine, because {why_not}"),)
     temp = engine_source.choice.where.temp
     engine = engine_source.engine.name
-    return pack_blocks(
+    return build_file_blocks(
         _rows(engine_source), engine_source.n_rows, engine_source.reading, engine=engine, gold=gold, temp=temp
     ), notes
 

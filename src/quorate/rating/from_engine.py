@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import to_numpy
-from quorate.backends.disk import FileBlocks, task_names
 from quorate.backends.engine import EngineOptions
 from quorate.backends.group_column import read_groups
 from quorate.backends.source import WHERE, EngineSource, find_answers, read_into_memory
 from quorate.backends.spark import SparkBlocks
 from quorate.blocks.block import Block
+from quorate.blocks.files import FileBlocks
 from quorate.errors import refuse_unknown_options
 from quorate.io.arguments import check_passed_on
 from quorate.io.groups import groups_of
@@ -82,7 +82,7 @@ def engine_blocks(engine_source: EngineSource, group: Any = None) -> ScoreBlocks
 
     def task_ids() -> pa.Array:
         if isinstance(blocks, FileBlocks):
-            return pa.concat_arrays(list(task_names(blocks.packed)))
+            return pa.concat_arrays(list(blocks.files.task_names()))
         assert isinstance(blocks, SparkBlocks)
         return pa.concat_arrays(list(blocks.each_named(names_only)))
 
