@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import quorate
-from quorate.backends.choose import choose_engine
+from quorate.backends.choose_engine import choose_engine
 from quorate.backends.engine import EngineOptions
 from quorate.backends.source import ANSWER_BYTES, MAX_ANSWERS, find_answers, most_answers
 from quorate.errors import BlankFieldError, ConflictingGroupsError, NotInMemoryError, OptionError, QuorateError
@@ -135,7 +135,7 @@ def test_a_database_tells_which_tables_it_has(tmp_path: Path) -> None:
 def test_a_file_larger_than_memory_goes_to_duckdb(tmp_path: Path, monkeypatch: Any) -> None:
     write_table(quorate.arrays.Table(CROWD), tmp_path / "answers.csv")
     assert choose_engine(tmp_path / "answers.csv", EngineOptions()) is None
-    monkeypatch.setattr("quorate.backends.choose.free_memory", lambda: 1000)
+    monkeypatch.setattr("quorate.backends.choose_engine.free_memory", lambda: 1000)
     chosen = choose_engine(tmp_path / "answers.csv", EngineOptions())
     assert chosen is not None
     assert chosen.name == "duckdb"

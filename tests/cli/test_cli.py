@@ -352,7 +352,7 @@ from quorate.cli.app import app
 app({command!r}, standalone_mode=False)
 heavy = ("pandas", "scipy.stats", "duckdb", "ibis", "pyspark")
 # These two decide whether an engine is needed, and load none.
-decide = ("quorate.backends.engine_options", "quorate.backends.choose")
+decide = ("quorate.backends.engine_options", "quorate.backends.choose_engine")
 print([name for name in sys.modules if name in heavy or name.startswith("quorate.backends.") and name not in decide])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ import pytest
 import quorate
 from quorate.addresses import hide_secrets, known_addresses, render_address, render_addresses
 from quorate.backends import aggregate, read
-from quorate.backends.choose import choose_engine
+from quorate.backends.choose_engine import choose_engine
 from quorate.backends.engine import EngineOptions, connect
 from quorate.cli.app import main
 from quorate.errors import EngineError, QuorateError, UnreadableFileError, shown

@@ -129,7 +129,7 @@ class Engine:
         report(stage, 100, 100)
 
 
-def connect(where: EngineOptions = DUCKDB) -> Engine:
+def connect(engine_options: EngineOptions = DUCKDB) -> Engine:
     """Connect to an engine.
 
     Raises:
@@ -138,12 +138,14 @@ def connect(where: EngineOptions = DUCKDB) -> Engine:
     >>> connect(EngineOptions(memory="500MB")).name
     'duckdb'
     """
-    if where.connect is not None:
-        return _connect_url(where.connect, where)
-    name = where.name
+    if engine_options.connect is not None:
+        return _connect_url(engine_options.connect, engine_options)
+    name = engine_options.name
     _check_installed(name)
     try:
-        return _duckdb(where.memory, where.temp) if name == "duckdb" else _spark(where.master)
+        return (
+            _duckdb(engine_options.memory, engine_options.temp) if name == "duckdb" else _spark(engine_options.master)
+        )
     except QuorateError:
         raise
     except Exception as error:
@@ -204,7 +206,7 @@ def _without_jvm_messages() -> Iterator[None]:
         os.close(saved_stderr)
 
 
-def _connect_url(url: str, where: EngineOptions) -> Engine:
+def _connect_url(url: str, engine_options: EngineOptions) -> Engine:
     scheme = url.partition(":")[0].replace("postgresql", "postgres")
     if scheme in EXTRAS:  # the error names the extra of this engine
         _check_installed(scheme)
@@ -219,7 +221,7 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
     _check_database_file(scheme, url)
     try:
         backend = _quiet(ibis.connect(url))
-        for setting, value in (("memory_limit", where.memory), ("temp_directory", where.temp)):
+        for setting, value in (("memory_limit", engine_options.memory), ("temp_directory", engine_options.temp)):
             if backend.name == "duckdb" and value is not None:
                 quoted = value.replace("'", "''")
                 backend.con.execute(f"SET {setting} = '{quoted}'")

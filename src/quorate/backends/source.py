@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from quorate.addresses import public_cause, render_address
 from quorate.answers import Answers
 from quorate.arrays import from_numpy
-from quorate.backends.choose import Choice, choose_engine
+from quorate.backends.choose_engine import EngineChoice, chosen_or_default
 from quorate.backends.engine import DUCKDB, Engine, EngineOptions, connect, first_line
 from quorate.backends.expressions import EngineTable
 from quorate.backends.input_files import record_engine_inputs
@@ -47,7 +47,7 @@ from quorate.io.read_table import Source, format_of, read_table
 from quorate.io.rows import read_rows
 
 # Options for reading answers in an engine.
-MEANINGFUL = (
+READING_OPTION_NAMES = (
     *("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group", "judges"),
     *("abstain", "map"),
 )
@@ -63,7 +63,7 @@ DIALECT: dict[str, Any] = {
     "strict_mode": True,
 }
 MADE_OF_TEXT = ("DATE", "TIME", "UUID")  # types to which DuckDB converts text in JSON; TIME includes TIMESTAMP
-WHERE = tuple(field.name for field in fields(EngineOptions))
+ENGINE_OPTION_NAMES = tuple(field.name for field in fields(EngineOptions))
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, EngineOptions, dict[str, Any]]:
@@ -72,28 +72,30 @@ def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, EngineOption
     Raises:
         OptionError: one of them has no meaning inside an engine, or an invalid value.
 
-    >>> reading, where, others = split_options({"task": "item", "memory": "4GB", "tau": 0.5})
-    >>> reading.task, where.memory, others
+    >>> reading, engine_options, others = split_options({"task": "item", "memory": "4GB", "tau": 0.5})
+    >>> reading.task, engine_options.memory, others
     ('item', '4GB', {'tau': 0.5})
     """
     reading, more_options = split_reading(options)
     how = read_options(reading)
-    how.refuse_but(MEANINGFUL, "inside an engine")
+    how.refuse_but(READING_OPTION_NAMES, "inside an engine")
     if more_options.get("group", "") is None:  # neither a column of groups nor a mapping of workers to groups
         more_options.pop("group")
-    where = EngineOptions(**{name: more_options.pop(name) for name in WHERE if name in more_options})
-    return how, where, more_options
+    engine_options = EngineOptions(
+        **{name: more_options.pop(name) for name in ENGINE_OPTION_NAMES if name in more_options}
+    )
+    return how, engine_options, more_options
 
 
 def open_table(
-    source: Source = None, reading: ReadOptions = AS_USUAL, where: EngineOptions = DUCKDB
+    source: Source = None, reading: ReadOptions = AS_USUAL, engine_options: EngineOptions = DUCKDB
 ) -> tuple[Engine, EngineTable]:
     """Return the engine that has the answers, and the table there, with its own columns.
 
     Args:
         source: a path or a pattern (``answers/*.parquet``; also CSV and JSON lines), an ibis table, or one in memory.
         reading: the columns, and the format and delimiter of files.
-        where: the engine and, instead of a source, a table there; the column that orders the answers.
+        engine_options: the engine and, instead of a source, a table there; the column that orders the answers.
 
     Raises:
         EngineError: the engine is not available.
@@ -102,14 +104,14 @@ def open_table(
     >>> open_table({"item": [1], "who": ["ann"], "label": ["cat"]}, ReadOptions("item", "who"))[1].columns
     ('item', 'who', 'label')
     """
-    if where.table is not None and source is not None:
+    if engine_options.table is not None and source is not None:
         raise OptionError("give files or a table (--table), not both")
-    if source is None and where.table is None and where.connect is None:
+    if source is None and engine_options.table is None and engine_options.connect is None:
         raise OptionError("No answers are given. Give files, or the name of a table (table=, --table)")
     ibis_table: Any = source if type(source).__module__.partition(".")[0] == "ibis" else None
-    engine = connect(where) if ibis_table is None else Engine(ibis_table.get_backend())
+    engine = connect(engine_options) if ibis_table is None else Engine(ibis_table.get_backend())
     try:
-        table = found_in(engine, source, reading, where) if ibis_table is None else ibis_table
+        table = found_in(engine, source, reading, engine_options) if ibis_table is None else ibis_table
         record_engine_inputs(engine, table, source)
         table = _completed(table, reading)
         if not set(reading.columns) <= set(table.columns):
@@ -117,8 +119,8 @@ def open_table(
             if proposal is not None and not any(reading.chosen.values()):
                 raise PairwiseFileError(f"The table holds {proposal.sentence}. To rank its items: {proposal.command}")
             refuse_other_names(table.columns, reading.chosen, "the table")
-        check_columns(table.columns, wanted_columns(reading, where), "the table")
-        for name in wanted_columns(reading, where):
+        check_columns(table.columns, wanted_columns(reading, engine_options), "the table")
+        for name in wanted_columns(reading, engine_options):
             kind = table[name].type()
             if kind.is_nested():
                 raise ColumnTypeError(
@@ -147,26 +149,26 @@ def _completed(table: EngineTable, reading: ReadOptions) -> EngineTable:
     return table
 
 
-def found_in(engine: Engine, source: Source, reading: ReadOptions, where: EngineOptions) -> EngineTable:
+def found_in(engine: Engine, source: Source, reading: ReadOptions, engine_options: EngineOptions) -> EngineTable:
     """Return the table of an engine, or the table that the engine makes from files or a table in memory."""
     if source is None:
-        return _table(engine, where.table or _only_table(engine))
+        return _table(engine, engine_options.table or _only_table(engine))
     if isinstance(source, str | Path):
-        if where.connect is not None and not format_of(str(source)):  # a name that was meant as a table
+        if engine_options.connect is not None and not format_of(str(source)):  # a name that was meant as a table
             raise OptionError(
                 f"With connect= the answers are a table of {engine.name}. Name it with table={render_address(source)}"
             )
         return _file(engine, source, reading)
-    return engine.upload(read_table(source, wanted_columns(reading, where)))
+    return engine.upload(read_table(source, wanted_columns(reading, engine_options)))
 
 
-def wanted_columns(reading: ReadOptions, where: EngineOptions = DUCKDB) -> dict[str, str]:
+def wanted_columns(reading: ReadOptions, engine_options: EngineOptions = DUCKDB) -> dict[str, str]:
     """Return the names of the columns and, for each, the remedy if it is missing.
 
     >>> list(wanted_columns(ReadOptions("item"), EngineOptions(order="day")))
     ['item', 'worker', 'label', 'day']
     """
-    order = {} if where.order is None else {where.order: "Choose one with order= (--order)"}
+    order = {} if engine_options.order is None else {engine_options.order: "Choose one with order= (--order)"}
     return reading.wanted() | order
 
 
@@ -284,14 +286,16 @@ def _format(path: str) -> str:
     return file_format
 
 
-def by_role(table: EngineTable, reading: ReadOptions, where: EngineOptions = DUCKDB) -> EngineTable:
+def by_role(table: EngineTable, reading: ReadOptions, engine_options: EngineOptions = DUCKDB) -> EngineTable:
     """Return the table with its columns renamed to task, worker, label and order.
 
     >>> import ibis
     >>> by_role(ibis.table({"item": "int64", "worker": "int64", "label": "string"}), ReadOptions("item")).columns
     ('task', 'worker', 'label')
     """
-    named = dict(zip(ROLES, reading.columns, strict=True)) | ({} if where.order is None else {"order": where.order})
+    named = dict(zip(ROLES, reading.columns, strict=True)) | (
+        {} if engine_options.order is None else {"order": engine_options.order}
+    )
     return table.select(**{role: table[name] for role, name in named.items()})
 
 
@@ -343,12 +347,17 @@ class EngineSource:
     table: EngineTable  # with the columns that the caller names, and others
     n_rows: int
     reading: ReadOptions
-    choice: Choice
+    choice: EngineChoice
+
+    @property
+    def engine_options(self) -> EngineOptions:
+        """The options of the caller, with the engine that was chosen."""
+        return self.choice.engine_options
 
     @property
     def is_small(self) -> bool:
         """Whether they are few enough to be read into memory."""
-        return self.n_rows <= most_answers(self.choice.where)
+        return self.n_rows <= most_answers(self.engine_options)
 
     @property
     def name(self) -> str | None:
@@ -365,15 +374,15 @@ class EngineSource:
 
     def refuse(self, what: str) -> NotInMemoryError:
         """Return the error that `what` needs the answers in memory."""
-        allow = "" if self.choice.where.memory is None else ", or allow more memory= (--engine duckdb:memory=16GB)"
+        allow = "" if self.engine_options.memory is None else ", or allow more memory= (--engine duckdb:memory=16GB)"
         return NotInMemoryError(
             f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
-            f"the {most_answers(self.choice.where):,} that are read. Take a sample of whole tasks{allow}; "
+            f"the {most_answers(self.engine_options):,} that are read. Take a sample of whole tasks{allow}; "
             f"{', '.join(OUT_OF_CORE_METHODS)} (--method) run on data larger than memory"
         )
 
 
-def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> EngineSource:
+def find_answers(source: Source, reading: ReadOptions, engine_options: EngineOptions) -> EngineSource:
     """Return the answers in an engine, counted; the engine is chosen if none is named.
 
     Raises:
@@ -384,9 +393,9 @@ def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> 
     >>> find_answers({"task": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(), EngineOptions()).n_rows
     1
     """
-    choice = choose_engine(source, where) or Choice(source, where, where.name, "it is the default")
-    check_order(reading.on_conflict, choice.where.order)
-    engine, table = open_table(choice.source, reading, choice.where)
+    choice = chosen_or_default(source, engine_options)
+    check_order(reading.on_conflict, choice.engine_options.order)
+    engine, table = open_table(choice.source, reading, choice.engine_options)
     n_rows = int(engine.fetch(table.agg(n=table.count()), "counting the rows").column("n")[0].as_py())
     if n_rows == 0:
         engine.close()
@@ -413,8 +422,8 @@ def read_into_memory(engine_source: EngineSource, also: Sequence[str] = (), *, s
     if not engine_source.is_small and not sample:
         raise engine_source.refuse("this")
     reading = engine_source.reading
-    order = engine_source.choice.where.order
-    names = dict.fromkeys([*wanted_columns(reading, engine_source.choice.where), *also])
+    order = engine_source.engine_options.order
+    names = dict.fromkeys([*wanted_columns(reading, engine_source.engine_options), *also])
     check_columns(engine_source.table.columns, dict.fromkeys(also, "Choose one of them"), "the table")
     query = engine_source.table.select(*names)
     batches = engine_source.engine.stream(query, "reading the answers", engine_source.n_rows)
@@ -429,7 +438,7 @@ def read_into_memory(engine_source: EngineSource, also: Sequence[str] = (), *, s
 
 def _sampled_rows(batches: Iterator[pa.RecordBatch], engine_source: EngineSource) -> Iterator[pa.RecordBatch]:
     """Yield the rows of tasks whose hash is small, and rows without a task, so that they are counted."""
-    share = SAMPLE_FRACTION * most_answers(engine_source.choice.where) / engine_source.n_rows
+    share = SAMPLE_FRACTION * most_answers(engine_source.engine_options) / engine_source.n_rows
     for batch in batches:
         yield batch.filter(from_numpy(hashes_of(batch.column(0)) <= np.uint64(share * 2**64)))
 
@@ -454,25 +463,25 @@ def read(source: Source = None, **options: Any) -> Answers:
     >>> read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["cat", "dog"]}, engine="duckdb").n_answers
     2
     """
-    reading, where, unknown_options = split_options(options)
+    reading, engine_options, unknown_options = split_options(options)
     if unknown_options:
         raise OptionError(f"there is no option {next(iter(unknown_options))!r} for reading from a database or engine")
-    engine_source = find_answers(source, reading, where)
+    engine_source = find_answers(source, reading, engine_options)
     try:
         return read_into_memory(engine_source).answers
     finally:
         engine_source.engine.close()
 
 
-def most_answers(where: EngineOptions) -> int:
+def most_answers(engine_options: EngineOptions) -> int:
     """Return the maximum number of answers that are read into memory: 20 million, or what the allowed memory holds.
 
     >>> most_answers(EngineOptions()), most_answers(EngineOptions(memory="500MB"))
     (20000000, 2500000)
     """
-    if where.most is not None:
-        return where.most
-    match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", where.memory or "", re.IGNORECASE)
+    if engine_options.most is not None:
+        return engine_options.most
+    match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", engine_options.memory or "", re.IGNORECASE)
     if match is None:  # no limit, or a percentage, whose base only DuckDB knows
         return MAX_ANSWERS
     return min(MAX_ANSWERS, int(float(match[1]) * SIZES.get(match[2].lower(), 1) / ANSWER_BYTES))

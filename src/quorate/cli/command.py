@@ -70,7 +70,7 @@ def _panel(parameter: Any) -> str | None:
     return getattr(parameter, "rich_help_panel", None)
 
 
-def _help_options(
+def _declare_help_options(
     help_all: bool = option(
         "--help-all",
         MAIN,
@@ -86,7 +86,7 @@ def _help_options(
 
 def _help_all(*, is_listed: bool) -> list[Any]:
     """Return the option `--help-all`; a help screen that shows all options does not list it."""
-    parameters = declared(_help_options)
+    parameters = declared(_declare_help_options)
     for parameter in parameters:
         parameter.hidden = not is_listed
     return parameters

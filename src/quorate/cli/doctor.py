@@ -3,13 +3,13 @@
 import typer
 
 from quorate.cli.command import MAIN, Command, option
-from quorate.cli.options import Json, one_source, read_options_of, reading_options
+from quorate.cli.options import Json, declare_reading_options, one_source, read_options_of
 
 
 class DoctorCommand(Command):
     """The command with the reading options that determine format and columns; the others need the answers."""
 
-    shared = (reading_options,)
+    shared = (declare_reading_options,)
     left_out = frozenset(
         {
             *("group", "judges", "on_conflict", "skip_missing", "abstain", "classes", "multi", "merge_spellings"),

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorate.cli.command import CLEANING, MAIN, OUTPUT, Command, CommandGroup, option
-from quorate.cli.options import Gold, Json, Method, OutputFormat, Quiet, Verbose, read_options_of, reading_options
+from quorate.cli.options import (
+    Gold,
+    Json,
+    Method,
+    OutputFormat,
+    Quiet,
+    Verbose,
+    declare_reading_options,
+    read_options_of,
+)
 
 if TYPE_CHECKING:
     from quorate.ledger import Ledger
@@ -24,7 +33,7 @@ Book = Annotated[str, typer.Argument(metavar="LEDGER", help="The folder that kee
 class AddCommand(Command):
     """The command with the options for reading a plain table of answers."""
 
-    shared = (reading_options,)
+    shared = (declare_reading_options,)
     shown = frozenset({CLEANING})
     left_out = frozenset(
         {

@@ -1,7 +1,7 @@
 """Options that several commands share: how answers are read, which engine reads them, what is printed.
 
-`reading_options` and `engine_options` declare them. A command has these options if its class is `AnswersCommand`;
-`open_answers` reads the answers that they name.
+`declare_reading_options` and `declare_engine_options` declare them. A command has these options if its class is
+`AnswersCommand`; `open_answers` reads the answers that they name.
 """
 
 import os
@@ -145,7 +145,7 @@ Seed = Annotated[int, shared_option("--seed N", ADVANCED, "Random seed; the same
 Level = Annotated[float, shared_option("--level X", ADVANCED, "Confidence level of the intervals.")]
 
 
-def reading_options(
+def declare_reading_options(
     file: list[str] | None = typer.Argument(
         None,
         metavar="[FILE]...",
@@ -237,7 +237,7 @@ def reading_options(
     """Declare the options of reading answers; see `quorate.read`."""
 
 
-def engine_options(
+def declare_engine_options(
     engine: str | None = option(
         "--engine NAME",
         DATABASES,
@@ -259,7 +259,7 @@ def engine_options(
 class AnswersCommand(Command):
     """A command that reads answers; `open_answers` reads them."""
 
-    shared: ClassVar[tuple[Callable[..., None], ...]] = (reading_options, engine_options)
+    shared: ClassVar[tuple[Callable[..., None], ...]] = (declare_reading_options, declare_engine_options)
     cleans_as_aggregate: ClassVar[bool] = True
     rare: ClassVar[frozenset[str]] = frozenset({"question", "group", "judges", "fold"})
 
@@ -273,7 +273,7 @@ class CleaningCommand(AnswersCommand):
 
 
 COLUMNS = {"task": "task", "worker": "worker", "label": "label"}  # the usual names, which are the defaults
-ENGINE_NAMES = ("engine", "table", "order")
+ENGINE_OPTIONS = ("engine", "table", "order")
 FILE_FORMATS = ("csv", "tsv", "parquet", "jsonl")
 JOIN = "join"  # value of --multi that joins several choices to one label
 SCORE_OPTIONS = ("scores", "min_reliability", "max_half_width")  # options with which the labels are read as numbers
@@ -319,7 +319,7 @@ def library_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-_READING_NAMES = tuple(reading_options.__annotations__)
+_READING_NAMES = tuple(declare_reading_options.__annotations__)
 
 
 def split_tool(text: str) -> tuple[str, str | None]:
@@ -392,7 +392,7 @@ def method_options(text: str) -> tuple[str, dict[str, Any]]:
     return parse_method(":".join([name, *words]))
 
 
-def engine_of(parameters: Mapping[str, Any]) -> "EngineOptions":
+def engine_options_of(parameters: Mapping[str, Any]) -> "EngineOptions":
     """Return the engine options.
 
     Raises:
@@ -451,8 +451,10 @@ def _typed(parameters: Mapping[str, Any], source: "Reading | EngineSource") -> s
 
     from quorate.io.proposals import typed
 
-    where = [(flag_of(name), parameters[name]) for name in ENGINE_NAMES if parameters.get(name) is not None]
-    words = [word for pair in where for word in pair]
+    flags_and_values = [
+        (flag_of(name), parameters[name]) for name in ENGINE_OPTIONS if parameters.get(name) is not None
+    ]
+    words = [word for pair in flags_and_values for word in pair]
     reading = source.reading if hasattr(source, "reading") else source.options
     return " ".join(filter(None, [typed(parameters["file"], reading), shlex.join(words)]))
 
@@ -638,19 +640,20 @@ def find_in_engine(
     If the answers are too many for memory, read a sample or, with ``sample=False``, only return the table. The first
     line that is printed names the engine and the reason for it.
     """
-    from quorate.backends.choose import choose_engine
+    from quorate.backends.choose_engine import choose_engine
     from quorate.cli.terminal import print_lines, showing_progress
 
-    where = engine_of(parameters)
-    choice = None if needs_no_engine(parameters["file"], where) else choose_engine(parameters["file"], where)
+    engine_options = engine_options_of(parameters)
+    file = parameters["file"]
+    choice = None if needs_no_engine(file, engine_options) else choose_engine(file, engine_options)
     if choice is None:
-        if parameters["file"] is None:
+        if file is None:
             example = "scores.csv" if command == "rate" else "answers.csv"
             raise OptionError(f"No file is given. Example: quorate {command} {example}")
         for name in ("order", "output_table", "workers_table"):
             if parameters.get(name) is not None:
                 raise OptionError(
-                    f"{flag_of(name)} is for databases, and {parameters['file']} is read without one. "
+                    f"{flag_of(name)} is for databases, and {file} is read without one. "
                     "Leave it out, or read the file with --engine duckdb"
                 )
         return None
@@ -662,7 +665,7 @@ def find_in_engine(
     from quorate.backends.source import find_answers, read_into_memory
 
     with showing_progress():
-        source = find_answers(parameters["file"], reading, where)
+        source = find_answers(file, reading, engine_options)
         time = parameters.get("time")
         try:
             also = [] if time is None else [time]
@@ -675,11 +678,12 @@ def find_in_engine(
     return answers
 
 
-def needs_no_engine(source: Any, where: "EngineOptions") -> bool:
+def needs_no_engine(source: Any, engine_options: "EngineOptions") -> bool:
     """Whether no engine option is given and several files, a folder or a pattern are small enough for memory."""
+    from quorate.backends.engine_options import EngineOptions
     from quorate.io.several_files import expand_files, fit_in_memory
 
-    if where != type(where)() or source is None:
+    if engine_options != EngineOptions() or source is None:
         return False
     if isinstance(source, str) and "://" in source:
         return False

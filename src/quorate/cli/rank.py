@@ -18,8 +18,8 @@ from quorate.cli.options import (
     OutputFormat,
     Quiet,
     Seed,
-    engine_of,
-    engine_options,
+    declare_engine_options,
+    engine_options_of,
     needs_no_engine,
     one_source,
     split_labels,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_ITEMS = 40  # rows of the table on a terminal
 
 
-def _rank_options(
+def _declare_rank_options(
     file: list[str] | None = typer.Argument(
         None,
         metavar="[FILE]...",
@@ -161,7 +161,7 @@ def _rank_options(
 
 
 def _run(**parameters: Any) -> None:
-    """Rank the items and print the ranking; the options are those of `_rank_options`."""
+    """Rank the items and print the ranking; the options are those of `_declare_rank_options`."""
     from quorate.errors import OptionError
 
     if parameters["file"] is None and parameters["table"] is None:
@@ -177,7 +177,7 @@ def _run(**parameters: Any) -> None:
 
 
 def _rank(parameters: Mapping[str, Any]) -> "Ranking":
-    from quorate.backends.choose import choose_engine
+    from quorate.backends.choose_engine import choose_engine
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.io.options import ReadOptions
     from quorate.io.pairs import PairOptions
@@ -197,16 +197,18 @@ def _rank(parameters: Mapping[str, Any]) -> "Ranking":
     model = {name: parameters[name] for name in ("baseline", "level", "judge_skill", "position", "adaptive", "seed")}
     model["gold"] = one_source(parameters["gold"])
     reading = {"format": parameters["file_format"], "delimiter": parameters["delimiter"]}
-    where = engine_of(parameters)
+    engine_options = engine_options_of(parameters)
     data = one_source(parameters["file"])
     is_local = isinstance(data, list) or (isinstance(data, str) and os.path.isdir(data))
-    is_in_engine = not (is_local and needs_no_engine(data, where)) and choose_engine(data, where) is not None
+    is_in_engine = (
+        not (is_local and needs_no_engine(data, engine_options)) and choose_engine(data, engine_options) is not None
+    )
     with showing_progress():
         if is_in_engine:
             from quorate.ranking.from_engine import read_engine_pairs
 
             pairs = PairOptions(**(options | ({"task": cluster} if cluster not in ("task", "none") else {})))
-            data, line = read_engine_pairs(data, pairs, where, ReadOptions(**reading))
+            data, line = read_engine_pairs(data, pairs, engine_options, ReadOptions(**reading))
             print_lines([line], error=True)
         return rank(data, cluster=cluster, encoding=parameters["encoding"], **options, **model, **reading)
 
@@ -305,9 +307,9 @@ def _group_lines(ranking: "Ranking") -> list[str]:
 
 
 class RankCommand(Command):
-    """The command with the options of `_rank_options`, and those of engines."""
+    """The command with the options of `_declare_rank_options`, and those of engines."""
 
-    shared = (_rank_options, engine_options)
+    shared = (_declare_rank_options, declare_engine_options)
     left_out = frozenset({"order"})
     rare = frozenset({"criterion", "baseline", "units", "position", "next_out"})
 

@@ -15,13 +15,13 @@ from quorate.cli.options import (
     OutputFormat,
     PlainColumns,
     Quiet,
+    declare_engine_options,
+    declare_reading_options,
     doctor_typed,
-    engine_options,
     find_in_engine,
     library_options,
     one_source,
     reading_for,
-    reading_options,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NOT_FOR_SCORES = ("label", "classes", "multi", "map", "merge_spellings", "judges")
 
 
-def _score_options(
+def _declare_score_options(
     worker: str = option(
         "--worker COLUMN",
         INPUT,
@@ -58,7 +58,7 @@ def _score_options(
 class RateCommand(Command):
     """The command with the options of reading scores, and those of engines."""
 
-    shared = (reading_options, _score_options, engine_options)
+    shared = (declare_reading_options, _declare_score_options, declare_engine_options)
     left_out = frozenset(NOT_FOR_SCORES)
     rare = frozenset({"question", "group", "fold"})
 

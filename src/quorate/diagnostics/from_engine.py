@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from quorate.backends.source import MEANINGFUL, WHERE, find_answers, read_into_memory, split_options
+from quorate.backends.source import (
+    ENGINE_OPTION_NAMES,
+    READING_OPTION_NAMES,
+    find_answers,
+    read_into_memory,
+    split_options,
+)
 from quorate.diagnostics.diagnose import Diagnosis
 from quorate.diagnostics.diagnose import diagnose as diagnose_here
 from quorate.errors import refuse_unknown_options
@@ -26,9 +32,9 @@ def diagnose(source: Source = None, *, gold: Source = None, delta: float = 0.05,
     >>> result.repair.n_answers, [finding.kind for finding in result.findings]
     (1, ['cannot-be-judged', 'cannot-be-judged'])
     """
-    reading, where, unknown_options = split_options(options)
-    refuse_unknown_options(unknown_options, (*MEANINGFUL, *WHERE))
-    engine_source = find_answers(source, reading, where)
+    reading, engine_options, unknown_options = split_options(options)
+    refuse_unknown_options(unknown_options, (*READING_OPTION_NAMES, *ENGINE_OPTION_NAMES))
+    engine_source = find_answers(source, reading, engine_options)
     try:
         return diagnose_here(read_into_memory(engine_source, sample=True), gold=gold, delta=delta)
     finally:

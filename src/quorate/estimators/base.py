@@ -20,7 +20,7 @@ from quorate.io.options import ROLES, ConflictPolicy, ReadOptions
 from quorate.io.read_table import Source, read_table
 from quorate.io.rows import read_rows
 from quorate.methods.aggregate import AggregateKeywords, aggregate
-from quorate.methods.registry import METHODS, check_options, option_names
+from quorate.methods.registry import METHODS, check_option_names, option_names
 from quorate.result import Result
 from quorate.voting.vote import Vote, accuracy, plug_in_vote, weighted_majority
 
@@ -273,7 +273,7 @@ def _translate(method: str, options: Mapping[str, Any], *, check: bool = True) -
     if has_no_seed:
         translated["seed"] = 0
     if check:
-        check_options(method, run, translated, but=("gold",))
+        check_option_names(method, run, translated, excluded=("gold",))
         types = keyword_types(AggregateKeywords)
         for option, name in name_given.items():
             if option in types and not (option == "seed" and has_no_seed):

@@ -16,7 +16,7 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading
 from quorate.io.read_table import ModelSources, Source
 from quorate.io.warnings import free_text_warning, looks_like_scores
-from quorate.methods.registry import METHODS, check_options, check_states_probabilities, method_name
+from quorate.methods.registry import METHODS, check_option_names, check_states_probabilities, method_name
 from quorate.notes import FREE_TEXT, LIKE_SCORES, Note
 from quorate.result import Result
 from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice, IntervalKind
@@ -129,7 +129,7 @@ def aggregate(
     run = METHODS[method].load()
     choice = IntervalChoice(check_level(level), intervals)
     reading, method_options = split_reading(dict(options))
-    check_options(method, run, method_options)
+    check_option_names(method, run, method_options)
     answers, known = answers_and_gold(source, gold, reading)
     notes: tuple[Note, ...] = ()
     if predictions is not None:

@@ -53,7 +53,7 @@ from quorate.io.write_table import write_table as write_file_here
 from quorate.methods.aggregate import aggregate as aggregate_here
 from quorate.methods.fit import Fitted, unused_abstention_notes
 from quorate.methods.fit_blocks import block_fit, fit_blocks
-from quorate.methods.registry import METHODS, check_options, check_states_probabilities, method_name
+from quorate.methods.registry import METHODS, check_option_names, check_states_probabilities, method_name
 from quorate.notes import NOT_OUT_OF_CORE, Note
 from quorate.result import Result
 from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice
@@ -88,7 +88,7 @@ def aggregate_source(
         raise engine_source.refuse(f"the method {chosen!r}")
     if output is not None and output_table is not None:
         raise OptionError("write a file or a table, not both")
-    check_options(chosen, block_fit(chosen), options, where=" out of core")
+    check_option_names(chosen, block_fit(chosen), options, context=" out of core")
     if costs is not None:
         check_states_probabilities(chosen)
     check_output(engine_source.engine, output, output_table)
@@ -127,7 +127,7 @@ def pack_source(
                 engine_source.engine, frame, engine_source.n_rows, engine_source.reading, gold
             ), ()
         notes = (Note(NOT_OUT_OF_CORE, f"the answers were read from Spark to this machine, because {why_not}"),)
-    temp = engine_source.choice.where.temp
+    temp = engine_source.engine_options.temp
     engine = engine_source.engine.name
     return build_file_blocks(
         _rows(engine_source), engine_source.n_rows, engine_source.reading, engine=engine, gold=gold, temp=temp
@@ -136,8 +136,8 @@ def pack_source(
 
 def _by_role(engine_source: EngineSource) -> EngineTable:
     """Rename the columns to task, worker and label; keep order only if it resolves conflicting answers."""
-    table = by_role(engine_source.table, engine_source.reading, engine_source.choice.where)
-    order = engine_source.choice.where.order
+    table = by_role(engine_source.table, engine_source.reading, engine_source.engine_options)
+    order = engine_source.engine_options.order
     return (
         table.drop("order")
         if order is not None and engine_source.reading.on_conflict not in ("first", "last")
@@ -171,7 +171,7 @@ def _write_labels(
                 put_spark_table(engine, frame, output_table)
             return KeptLabels(engine, stats, output_table, in_table=True, summed_chances=fitted.chances)
         batches = spark_label_batches(fitted.labelling, blocks, tally)
-        keeper = TemporaryFolder(engine_source.choice.where.temp)
+        keeper = TemporaryFolder(engine_source.engine_options.temp)
     else:
         batches = label_batches(fitted.labels(blocks), blocks, tally)
         keeper = blocks.folder
@@ -247,8 +247,8 @@ def aggregate(
             method = method_name(method)
         if intervals not in KINDS:
             raise unknown(intervals, KINDS, "intervals= (--intervals)")
-        reading, where, options = split_options(options)
-        engine_source = find_answers(source, reading, where)
+        reading, engine_options, options = split_options(options)
+        engine_source = find_answers(source, reading, engine_options)
         if not engine_source.is_small:
             choice = interval_choice(intervals, level)
             where_to: dict[str, Any] = {"output": output, "output_table": output_table}
@@ -257,7 +257,7 @@ def aggregate(
             if output_table is not None:
                 check_table(engine_source.engine, output_table)
             chosen = method or "quorate"
-            check_options(chosen, METHODS[chosen].load(), options)
+            check_option_names(chosen, METHODS[chosen].load(), options)
             engine_reading = read_into_memory(engine_source)
             how: dict[str, Any] = {"gold": gold, "level": level, "intervals": intervals, "costs": costs}
             result = aggregate_here(engine_reading, chosen, **how, **options)

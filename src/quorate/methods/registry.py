@@ -45,32 +45,32 @@ def _by_keyword(parameters: Iterable[inspect.Parameter]) -> list[str]:
     return [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
-def check_options(
+def check_option_names(
     method: str,
     run: Callable[..., object],
     options: dict[str, object],
     *,
-    but: Collection[str] = (),
-    where: str = "",
+    excluded: Collection[str] = (),
+    context: str = "",
 ) -> None:
-    """Refuse an option that the method does not have.
+    """Refuse an option that the method does not have; the values of options are not checked.
 
     Args:
         method: its name.
         run: the method.
         options: the options.
-        but: options of the method that have no meaning here.
-        where: text after the option's name in the error, such as " out of core".
+        excluded: options of the method that have no meaning here.
+        context: text after the option's name in the error, such as " out of core".
 
     Raises:
         OptionError: an option is none of the method's; the message has its options and the nearest name.
 
     >>> from quorate.methods.registry import METHODS
-    >>> check_options("iwmv", METHODS["iwmv"].load(), {"max_iteration": 3})
+    >>> check_option_names("iwmv", METHODS["iwmv"].load(), {"max_iteration": 3})
     Traceback (most recent call last):
     quorate.errors.OptionError: The method 'iwmv' has no option 'max_iteration'. Did you mean 'max_iterations'? ...
     """
-    known = [name for name in option_names(run, options) if name not in but]
+    known = [name for name in option_names(run, options) if name not in excluded]
     for name in options:
         if name == "classes" and name not in known:
             raise OptionError(f"classes= must be a list of all classes, got {shown(options[name])}")
@@ -78,7 +78,7 @@ def check_options(
             suggestion = did_you_mean(name, known)
             meant = f"{suggestion} " if suggestion else ""
             raise OptionError(
-                f"The method {method!r} has no option {name!r}{where}. {meant}Its options are "
+                f"The method {method!r} has no option {name!r}{context}. {meant}Its options are "
                 f"{', '.join(known) or 'none'}"
             )
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import to_numpy
-from quorate.backends.choose import Choice, choose_engine
+from quorate.backends.choose_engine import EngineChoice, chosen_or_default
 from quorate.backends.engine import DUCKDB, Engine, EngineOptions, connect
 from quorate.backends.engine_options import EngineName
 from quorate.backends.expressions import EngineTable
@@ -118,17 +118,17 @@ def rank(
     if cluster not in ("task", "none"):
         options["task"] = cluster
     pairs = PairOptions(**options)
-    where = EngineOptions(
+    engine_options = EngineOptions(
         engine=engine, memory=memory, temp=temp, master=master, connect=connect, table=table, most=most
     )
-    rows, _ = read_engine_pairs(source, pairs, where, ReadOptions(format=format, delimiter=delimiter))
+    rows, _ = read_engine_pairs(source, pairs, engine_options, ReadOptions(format=format, delimiter=delimiter))
     known = None if gold is None else read_known_pairs(gold, pairs)
     return rank_rows(rows, model, gold=known)
 
 
 @keep_pipes()
 def read_engine_pairs(
-    source: Source, options: PairOptions, where: EngineOptions = DUCKDB, reading: ReadOptions = AS_USUAL
+    source: Source, options: PairOptions, engine_options: EngineOptions = DUCKDB, reading: ReadOptions = AS_USUAL
 ) -> tuple[PairRows, str]:
     """Return the comparisons of an engine, which counts equal rows, and a line that names the engine.
 
@@ -136,7 +136,7 @@ def read_engine_pairs(
         MissingColumnError: no columns look like comparisons.
         NoRowsError: there are no comparisons.
     """
-    choice = choose_engine(source, where) or Choice(source, where, where.name, "it is the default")
+    choice = chosen_or_default(source, engine_options)
     engine, table = _open(choice, reading)
     try:
         rows, n_rows = _read(engine, table, options, choice)
@@ -145,18 +145,18 @@ def read_engine_pairs(
     return rows, f"{choice.name} has the comparisons, because {choice.why}: {count(n_rows, 'row')}"
 
 
-def _open(choice: Choice, reading: ReadOptions) -> tuple[Engine, EngineTable]:
+def _open(choice: EngineChoice, reading: ReadOptions) -> tuple[Engine, EngineTable]:
     source = choice.source
-    where = choice.where
+    engine_options = choice.engine_options
     if type(source).__module__.partition(".")[0] == "ibis":
         ibis_table: Any = source
         return Engine(ibis_table.get_backend()), ibis_table
-    if where.table is not None and source is not None:
+    if engine_options.table is not None and source is not None:
         raise OptionError("give files or a table (--table), not both")
-    engine = connect(where)
+    engine = connect(engine_options)
     try:
         if source is None or isinstance(source, str | Path):
-            table = found_in(engine, source, reading, where)
+            table = found_in(engine, source, reading, engine_options)
         else:
             table = engine.upload(read_object(source, dict.fromkeys(names_of(source) or [], "")))
         record_engine_inputs(engine, table, source)
@@ -178,7 +178,7 @@ def _read_matrix(engine: Engine, table: EngineTable, options: PairOptions) -> Pa
     return None if layout is None else read_pair_rows(matrix, layout, options)
 
 
-def _read(engine: Engine, table: EngineTable, options: PairOptions, choice: Choice) -> tuple[PairRows, int]:
+def _read(engine: Engine, table: EngineTable, options: PairOptions, choice: EngineChoice) -> tuple[PairRows, int]:
     if options.left is None and not options.winners and len(table.columns) <= MAX_MATRIX_COLUMNS:
         rows = _read_matrix(engine, table, options)
         if rows is not None:
@@ -198,7 +198,7 @@ def _read(engine: Engine, table: EngineTable, options: PairOptions, choice: Choi
     n_rows = int(sizes.column("n")[0].as_py())
     if n_rows == 0:
         raise NoRowsError("there are columns, but no comparisons under them")
-    limit = most_answers(choice.where)
+    limit = most_answers(choice.engine_options)
     batches = []
     n_groups = 0
     for batch in engine.stream(grouped, "counting equal comparisons", n_rows):

@@ -9,7 +9,7 @@ import pyarrow as pa
 from quorate.arrays import to_numpy
 from quorate.backends.engine import EngineOptions
 from quorate.backends.group_column import read_groups
-from quorate.backends.source import WHERE, EngineSource, find_answers, read_into_memory
+from quorate.backends.source import ENGINE_OPTION_NAMES, EngineSource, find_answers, read_into_memory
 from quorate.backends.spark import SparkBlocks
 from quorate.blocks.block import Block
 from quorate.blocks.files import FileBlocks
@@ -45,15 +45,15 @@ def rate(source: Source = None, **options: Any) -> Rating:
     >>> [round(score) for score in rate(rows, engine="duckdb").scores["score"].to_pylist()]
     [1, 4]
     """
-    where = EngineOptions(**{name: options.pop(name) for name in WHERE if name in options})
+    engine_options = EngineOptions(**{name: options.pop(name) for name in ENGINE_OPTION_NAMES if name in options})
     group = options.pop("group", None)
     reading = {name: options.pop(name) for name in KEYWORDS if name in options}
-    refuse_unknown_options(options, (*RATING, *KEYWORDS, *WHERE))
+    refuse_unknown_options(options, (*RATING, *KEYWORDS, *ENGINE_OPTION_NAMES))
     check_passed_on(rate_here, options)
     if isinstance(group, str):
         reading["group"] = group
         group = None
-    engine_source = find_answers(source, score_options(reading), where)
+    engine_source = find_answers(source, score_options(reading), engine_options)
     try:
         return rate_engine_source(engine_source, group=group, **options)
     finally:

@@ -20,21 +20,21 @@ MEMORY_PER_FILE_BYTE = {"parquet": 40, "csv": 10, "tsv": 10, "jsonl": 10}
 
 
 @dataclass(frozen=True)
-class Choice:
+class EngineChoice:
     """An engine, what it reads, and why it was chosen."""
 
     source: Source = field(repr=False)  # files; None for a table
-    where: EngineOptions
+    engine_options: EngineOptions
     name: str
     why: str
 
 
-def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
+def choose_engine(source: Source, engine_options: EngineOptions) -> EngineChoice | None:
     """Return the engine that reads the answers; None if there is no reason for an engine, and they are read as a file.
 
     Args:
-        source: a path, a pattern, the URL of an engine, a database file, a table object; None with ``where.table``.
-        where: the engine options of the caller.
+        source: a path, a pattern, the URL of an engine, a database file, a table object; None with ``table=``.
+        engine_options: those of the caller.
 
     Raises:
         OptionError: the options contradict each other, or name a table without an engine.
@@ -42,38 +42,44 @@ def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
     >>> choose_engine("lake/*.parquet", EngineOptions()).why
     'lake/*.parquet is a pattern of files'
     >>> chosen = choose_engine("postgres://ann:secret@host/crowd", EngineOptions(table="answers"))
-    >>> chosen.name, chosen.where.connect is not None
+    >>> chosen.name, chosen.engine_options.connect is not None
     ('postgres', True)
     >>> choose_engine("answers.csv", EngineOptions()) is None
     True
     """
     url = _url(source)
     if url is not None:
-        if where.connect is not None:
+        if engine_options.connect is not None:
             raise OptionError("FILE is the URL of an engine, and --connect another; give one of them")
         reason = "its URL was given" if "://" in str(source) else f"{source} is a database of this engine"
-        return Choice(None, replace(where, connect=url), url.partition(":")[0], reason)
-    if where.connect is not None:
-        return Choice(source, where, where.connect.partition(":")[0], "--connect was given")
-    named = _named(where)
+        return EngineChoice(None, replace(engine_options, connect=url), url.partition(":")[0], reason)
+    if engine_options.connect is not None:
+        return EngineChoice(source, engine_options, engine_options.connect.partition(":")[0], "--connect was given")
+    named = _named(engine_options)
     if named is not None:
-        return Choice(source, replace(where, engine=named[0]), *named)
-    if where.table is not None:
+        return EngineChoice(source, replace(engine_options, engine=named[0]), *named)
+    if engine_options.table is not None:
         raise OptionError(
             "table= (--table) needs a database, and none is given. Give its file or URL, or use --engine spark"
         )
     if not isinstance(source, str | Path):
         return None
     why = _pattern(source) or _too_large(source)
-    return None if why is None else Choice(source, where, "duckdb", why)
+    return None if why is None else EngineChoice(source, engine_options, "duckdb", why)
 
 
-def _named(where: EngineOptions) -> tuple[str, str] | None:
+def chosen_or_default(source: Source, engine_options: EngineOptions) -> EngineChoice:
+    """Return the engine that `choose_engine` chooses, or else the default engine."""
+    choice = choose_engine(source, engine_options)
+    return choice or EngineChoice(source, engine_options, engine_options.name, "it is the default")
+
+
+def _named(engine_options: EngineOptions) -> tuple[str, str] | None:
     """Return the engine that an option names or belongs to, and the reason as text."""
-    if where.engine is not None:
-        return where.engine, "--engine was given"
+    if engine_options.engine is not None:
+        return engine_options.engine, "--engine was given"
     for option, engine in (("master", "spark"), ("memory", "duckdb"), ("temp", "duckdb")):
-        if getattr(where, option) is not None:
+        if getattr(engine_options, option) is not None:
             return engine, f"--{option} was given"
     return None
 
