@@ -32,7 +32,7 @@ from experiments.runner.contents import failure, index
 from experiments.runner.experiment import Claim, Experiment
 from experiments.runner.figures import altair
 from experiments.runner.render import converter, write
-from quorate.errors import QuorateError, UnwritableFileError, unknown
+from quorate.errors import QuorateError, UnwritableFileError, unknown_name_error
 from quorate.methods.registry import METHODS
 from quorate.progress import tracked
 
@@ -170,7 +170,7 @@ def reproduce(
     """
     for each in items:
         if each not in [*ITEMS, "all"]:
-            raise unknown(each, [*ITEMS, "all"], "item")
+            raise unknown_name_error(each, [*ITEMS, "all"], "item")
     chosen = [name for name in ITEMS if "all" in items or name in items]
     altair(), converter()  # raise import errors before hours of work
     folder = Path(folder)

@@ -583,7 +583,7 @@ def did_you_mean(name: str, names: Iterable[str], *, are_arguments: bool = False
     return f"Did you mean {near}=?" if are_arguments else f"Did you mean {shown(near)}?"
 
 
-def unknown(
+def unknown_name_error(
     value: str,
     allowed: Iterable[str],
     what: str,
@@ -600,10 +600,10 @@ def unknown(
         error: class of the error.
         lister: command that lists the names, if they are too many for a message.
 
-    >>> raise unknown("newest", ["first", "last"], "on_conflict= (--on-conflict)")
+    >>> raise unknown_name_error("newest", ["first", "last"], "on_conflict= (--on-conflict)")
     Traceback (most recent call last):
     quorate.errors.UnknownNameError: on_conflict= has an unknown value 'newest'. Choose from first, last
-    >>> raise unknown("frist", ["first", "last"], "order")
+    >>> raise unknown_name_error("frist", ["first", "last"], "order")
     Traceback (most recent call last):
     quorate.errors.UnknownNameError: Unknown order 'frist'. Did you mean 'first'? Choose from first, last
     """

@@ -1,4 +1,7 @@
-"""Signatures of public functions for `help()`, with the keywords of a TypedDict listed one by one."""
+"""Signatures of public functions for `help()`, with the keywords of a TypedDict listed one by one.
+
+`quorate.io.arguments` checks the arguments of a call.
+"""
 
 import inspect
 from collections.abc import Callable

@@ -60,7 +60,7 @@ def test_help_shows_about_25_options_and_help_all_the_rest(
     rare = {
         each.opts[-1]
         for each in options
-        if each.rich_help_panel in MORE - COMMANDS[command].shown or each.name in COMMANDS[command].rare
+        if each.rich_help_panel in MORE - COMMANDS[command].shown_panels or each.name in COMMANDS[command].rare_options
     }
     listed = options_listed(brief)
     assert len(listed - {"--help", "--help-all"}) <= MOST_SHOWN.get(command, 19)

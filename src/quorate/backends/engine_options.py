@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
-from quorate.errors import OptionError, unknown
+from quorate.errors import OptionError, unknown_name_error
 
 EngineName: TypeAlias = Literal["duckdb", "spark"]
 ENGINES: tuple[str, ...] = get_args(EngineName)
@@ -33,7 +33,7 @@ class EngineOptions:
                     raise OptionError(f"A URL already names the engine. Leave out {option}= (--{option})")
             return
         if self.name not in ENGINES:
-            raise unknown(self.name, ENGINES, "engine= (--engine)")
+            raise unknown_name_error(self.name, ENGINES, "engine= (--engine)")
         for option, owner in (("memory", "duckdb"), ("temp", "duckdb"), ("master", "spark")):
             if getattr(self, option) is not None and owner != self.name:
                 raise OptionError(f"The setting {option} of engine= (--engine) is for {owner}, not for {self.name}")

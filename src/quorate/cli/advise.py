@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class AdviseCommand(AnswersCommand):
     """The command whose help lists the options that most people need."""
 
-    rare = AnswersCommand.rare | {"key_out", "batch", "quiet"}
+    rare_options = AnswersCommand.rare_options | {"key_out", "batch", "quiet"}
 
 
 def advise(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, DATABASES, MAIN, METHOD, OUTPUT, option
+from quorate.cli.command import ADVANCED, FILES_AND_DATABASES, MAIN, METHOD, OUTPUT, option
 from quorate.cli.options import (
     ExcelSafe,
     Gold,
@@ -84,14 +84,16 @@ def aggregate(
     show: Show = None,
     excel_safe: ExcelSafe = False,
     output_table: str | None = option(
-        "--output-table NAME", DATABASES, "Write the labels to a new table of the database that has the answers."
+        "--output-table NAME",
+        FILES_AND_DATABASES,
+        "Write the labels to a new table of the database that has the answers.",
     ),
     workers_table: str | None = option(
-        "--workers-table NAME", DATABASES, "Write one row per worker to a new table of that database."
+        "--workers-table NAME", FILES_AND_DATABASES, "Write one row per worker to a new table of that database."
     ),
     replace: bool = option(
         "--replace",
-        DATABASES,
+        FILES_AND_DATABASES,
         "Replace the tables of --output-table and --workers-table if they exist, in one step.",
         default=False,
     ),
@@ -179,7 +181,7 @@ def _interval_choice(text: str) -> tuple[str, float]:
 
 
 def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any], parameters: dict[str, Any]) -> None:
-    from quorate.cli.databases import writing_tables
+    from quorate.cli.database_tables import writing_tables
     from quorate.cli.outputs import for_files, known_workers_table, with_texts
     from quorate.cli.terminal import (
         json_text,
@@ -320,7 +322,7 @@ def _aggregate_out_of_core(
 ) -> None:
     """Aggregate answers that do not fit in memory, and print what `quorate aggregate` prints."""
     from quorate.backends.output import all_or_none
-    from quorate.cli.databases import writing_tables
+    from quorate.cli.database_tables import writing_tables
     from quorate.cli.outputs import rounded
     from quorate.cli.terminal import print_json, print_lines, showing_progress
     from quorate.io.write_table import write_table

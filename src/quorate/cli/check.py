@@ -19,7 +19,7 @@ COEFFICIENTS = ("alpha", "kappa", "ac1")  # coefficients that --min-agreement ta
 class CheckCommand(AnswersCommand):
     """The command whose help lists the options that most people need."""
 
-    rare = AnswersCommand.rare | {"covariate", "duration", "system", "pair"}
+    rare_options = AnswersCommand.rare_options | {"covariate", "duration", "system", "pair"}
 
 
 def check(

@@ -17,11 +17,11 @@ LIMITS = "Limits"
 METHOD = "Method"
 OUTPUT = "Output"
 ADVANCED = "Advanced"
-DATABASES = "Files and databases"
+FILES_AND_DATABASES = "Files and databases"
 # The order of the panels in every help screen.
-PANELS = (MAIN, INPUT, CLEANING, PLAN, LIMITS, METHOD, OUTPUT, ADVANCED, DATABASES)
+PANELS = (MAIN, INPUT, CLEANING, PLAN, LIMITS, METHOD, OUTPUT, ADVANCED, FILES_AND_DATABASES)
 # Panels that only `--help-all` shows.
-MORE = frozenset({CLEANING, ADVANCED, DATABASES})
+MORE = frozenset({CLEANING, ADVANCED, FILES_AND_DATABASES})
 
 
 def option(usage: str, panel: str | None, help: str | None = None, *, default: Any = None, **settings: Any) -> Any:
@@ -113,10 +113,10 @@ class Command(TyperCommand):
 
     shared: ClassVar[tuple[Callable[..., None], ...]] = ()
     left_out: ClassVar[frozenset[str]] = frozenset()  # names of shared options that this command does not take
-    shown: ClassVar[frozenset[str]] = frozenset()  # panels of `MORE` that its help shows
+    shown_panels: ClassVar[frozenset[str]] = frozenset()  # panels of `MORE` that its help shows
     # Whether it has the cleaning options of `quorate aggregate`; its help then refers to that command.
     cleans_as_aggregate: ClassVar[bool] = False
-    rare: ClassVar[frozenset[str]] = frozenset()  # names of options of other panels that its help does not show
+    rare_options: ClassVar[frozenset[str]] = frozenset()  # names of options of other panels that its help does not show
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         own_options = settings["params"]
@@ -132,7 +132,7 @@ class Command(TyperCommand):
         super().__init__(*arguments, **settings)
 
     def _is_rare(self, parameter: Any) -> bool:
-        return _panel(parameter) in MORE - self.shown or parameter.name in self.rare
+        return _panel(parameter) in MORE - self.shown_panels or parameter.name in self.rare_options
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Replace option names of earlier releases, with a warning for each; then parse."""

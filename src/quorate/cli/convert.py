@@ -2,7 +2,7 @@
 
 import typer
 
-from quorate.cli.command import CLEANING, DATABASES, INPUT, OUTPUT, Command, option
+from quorate.cli.command import CLEANING, FILES_AND_DATABASES, INPUT, OUTPUT, Command, option
 from quorate.cli.options import (
     JOIN,
     Delimiter,
@@ -20,7 +20,7 @@ from quorate.cli.options import (
 class ConvertCommand(Command):
     """The command whose help also lists the options for cleaning answers."""
 
-    shown = frozenset({CLEANING})
+    shown_panels = frozenset({CLEANING})
 
 
 def convert(
@@ -48,7 +48,10 @@ def convert(
         "--gold-out FILE", OUTPUT, "Write the labels that the export marks as known to this file."
     ),
     agent: str = option(
-        "--agent NAME", DATABASES, "The name shown in the tool as the author of the labels.", default="quorate"
+        "--agent NAME",
+        FILES_AND_DATABASES,
+        "The name shown in the tool as the author of the labels.",
+        default="quorate",
     ),
     keep_rejected: KeepRejected = False,
     delimiter: Delimiter = None,

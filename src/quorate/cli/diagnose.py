@@ -22,7 +22,7 @@ from quorate.cli.options import (
 class DiagnoseCommand(AnswersCommand):
     """The command whose help lists the options that most people need."""
 
-    rare = AnswersCommand.rare | {"duration", "system", "known_workers", "quiet"}
+    rare_options = AnswersCommand.rare_options | {"duration", "system", "known_workers", "quiet"}
 
 
 def diagnose(

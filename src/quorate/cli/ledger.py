@@ -34,7 +34,7 @@ class AddCommand(Command):
     """The command with the options for reading a plain table of answers."""
 
     shared = (declare_reading_options,)
-    shown = frozenset({CLEANING})
+    shown_panels = frozenset({CLEANING})
     left_out = frozenset(
         {
             *("file", "workers", "question", "group", "judges", "abstain", "classes", "multi", "merge_spellings"),

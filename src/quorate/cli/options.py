@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from quorate.cli.command import ADVANCED, CLEANING, DATABASES, INPUT, METHOD, OUTPUT, Command, option, shared_option
+from quorate.cli.command import (
+    ADVANCED,
+    CLEANING,
+    FILES_AND_DATABASES,
+    INPUT,
+    METHOD,
+    OUTPUT,
+    Command,
+    option,
+    shared_option,
+)
 from quorate.errors import OptionError, as_sentence, for_shell
 
 if TYPE_CHECKING:
@@ -64,7 +74,7 @@ KeepRejected = Annotated[
     bool,
     shared_option(
         "--keep-rejected",
-        DATABASES,
+        FILES_AND_DATABASES,
         "Include answers that the requester rejected (Mechanical Turk, Toloka, Figure Eight).",
     ),
 ]
@@ -77,13 +87,17 @@ SkipMissing = Annotated[
 Delimiter = Annotated[
     str | None,
     shared_option(
-        "--delimiter TEXT", DATABASES, "The separator of a CSV file, if the guess is wrong: one character, or tab."
+        "--delimiter TEXT",
+        FILES_AND_DATABASES,
+        "The separator of a CSV file, if the guess is wrong: one character, or tab.",
     ),
 ]
 Encoding = Annotated[
     str,
     shared_option(
-        "--encoding NAME", DATABASES, "The character encoding of a CSV file; auto finds UTF-8, UTF-16 and cp1252."
+        "--encoding NAME",
+        FILES_AND_DATABASES,
+        "The character encoding of a CSV file; auto finds UTF-8, UTF-16 and cp1252.",
     ),
 ]
 ExcelSafe = Annotated[
@@ -213,21 +227,21 @@ def declare_reading_options(
     ),
     worker_name: str | None = option(
         "--worker-name NAME",
-        DATABASES,
+        FILES_AND_DATABASES,
         "The worker's name, if all answers of the file are by one worker and no column has the name.",
     ),
     fold: str | None = option("--fold COLUMNS", INPUT, "Treat numbered columns as separate tasks, e.g. 'adj_*'."),
     gold_column: str | None = option(
-        "--gold-column COLUMN", DATABASES, "The column of the answers that holds known labels."
+        "--gold-column COLUMN", FILES_AND_DATABASES, "The column of the answers that holds known labels."
     ),
     columns: str | None = option(
         "--columns NAMES",
-        DATABASES,
+        FILES_AND_DATABASES,
         "Names of the columns of a file without a header, e.g. task,worker,label. Write none to number them.",
     ),
     map: str | None = option(
         "--map FILE",
-        DATABASES,
+        FILES_AND_DATABASES,
         "A table that maps answers to classes (columns answer and class). An answer with an empty class is left out.",
     ),
     keep_rejected: KeepRejected = False,
@@ -240,17 +254,17 @@ def declare_reading_options(
 def declare_engine_options(
     engine: str | None = option(
         "--engine NAME",
-        DATABASES,
+        FILES_AND_DATABASES,
         "The engine that reads the answers: duckdb or spark. Chosen automatically. Settings follow a colon: "
         "duckdb:memory=4GB,temp=/scratch or spark:master=local[4].",
     ),
     table: str | None = option(
         "--table NAME",
-        DATABASES,
+        FILES_AND_DATABASES,
         "The table to read, if the database has several: name, or schema.name for another schema.",
     ),
     order: str | None = option(
-        "--order COLUMN", DATABASES, "For a database: the column that shows which of two answers came later."
+        "--order COLUMN", FILES_AND_DATABASES, "For a database: the column that shows which of two answers came later."
     ),
 ) -> None:
     """Declare the options of the engine."""
@@ -261,15 +275,15 @@ class AnswersCommand(Command):
 
     shared: ClassVar[tuple[Callable[..., None], ...]] = (declare_reading_options, declare_engine_options)
     cleans_as_aggregate: ClassVar[bool] = True
-    rare: ClassVar[frozenset[str]] = frozenset({"question", "group", "judges", "fold"})
+    rare_options: ClassVar[frozenset[str]] = frozenset({"question", "group", "judges", "fold"})
 
 
 class CleaningCommand(AnswersCommand):
     """A command that reads answers and shows the options for cleaning them in its help."""
 
-    shown: ClassVar[frozenset[str]] = frozenset({CLEANING})
+    shown_panels: ClassVar[frozenset[str]] = frozenset({CLEANING})
     cleans_as_aggregate: ClassVar[bool] = False
-    rare: ClassVar[frozenset[str]] = frozenset({"judges", "group", "fold", "show"})
+    rare_options: ClassVar[frozenset[str]] = frozenset({"judges", "group", "fold", "show"})
 
 
 COLUMNS = {"task": "task", "worker": "worker", "label": "label"}  # the usual names, which are the defaults

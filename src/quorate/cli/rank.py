@@ -311,7 +311,7 @@ class RankCommand(Command):
 
     shared = (_declare_rank_options, declare_engine_options)
     left_out = frozenset({"order"})
-    rare = frozenset({"criterion", "baseline", "units", "position", "next_out"})
+    rare_options = frozenset({"criterion", "baseline", "units", "position", "next_out"})
 
 
 def rank(ctx: typer.Context) -> None:

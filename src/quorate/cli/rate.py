@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quorate.cli.command import DATABASES, INPUT, METHOD, OUTPUT, Command, option
+from quorate.cli.command import FILES_AND_DATABASES, INPUT, METHOD, OUTPUT, Command, option
 from quorate.cli.options import (
     ExcelSafe,
     Json,
@@ -60,7 +60,7 @@ class RateCommand(Command):
 
     shared = (declare_reading_options, _declare_score_options, declare_engine_options)
     left_out = frozenset(NOT_FOR_SCORES)
-    rare = frozenset({"question", "group", "fold"})
+    rare_options = frozenset({"question", "group", "fold"})
 
 
 @contextmanager
@@ -129,10 +129,15 @@ def rate(
     ),
     report_out: str | None = option("--report-out FILE", OUTPUT, "Write an HTML page with charts to this file."),
     output_table: str | None = option(
-        "--output-table NAME", DATABASES, "Write the scores to a new table of the database that has the answers."
+        "--output-table NAME",
+        FILES_AND_DATABASES,
+        "Write the scores to a new table of the database that has the answers.",
     ),
     replace: bool = option(
-        "--replace", DATABASES, "Replace the table of --output-table if it exists, in one step.", default=False
+        "--replace",
+        FILES_AND_DATABASES,
+        "Replace the table of --output-table if it exists, in one step.",
+        default=False,
     ),
     level: Level = 0.95,
     output_format: OutputFormat = None,
@@ -150,7 +155,7 @@ def rate(
       quorate rate scores.csv -o scores_per_task.csv --workers-out raters.csv
       quorate rate judges.csv --task item --worker judge --score points --bounds 1,5
     """
-    from quorate.cli.databases import writing_tables
+    from quorate.cli.database_tables import writing_tables
     from quorate.cli.outputs import in_user_columns, rounded
     from quorate.cli.terminal import print_head, print_json, print_lines, showing_progress, written_line
     from quorate.io.atomic import together

@@ -15,7 +15,7 @@ from quorate.answers import Answers
 from quorate.arrays import Table, table_of
 from quorate.datasets.layouts import LAYOUTS
 from quorate.datasets.sources import FILES, SOURCES, address_of
-from quorate.errors import UnknownDatasetError, UnreadableFileError, not_installed, unknown
+from quorate.errors import UnknownDatasetError, UnreadableFileError, not_installed, unknown_name_error
 from quorate.io.arguments import check_arguments
 from quorate.io.gold import read_labels
 from quorate.io.inputs import record_input
@@ -43,7 +43,7 @@ def load(name: str) -> Dataset:
     (21, 'rte1', 'temp', 'wsd', 'dogs', 'web', 'bluebird', 'trec', 'weather_cf', 'weather_amt', ...
     """
     if name not in SOURCES:
-        raise unknown(name, SOURCES, "dataset", UnknownDatasetError, lister="quorate datasets list")
+        raise unknown_name_error(name, SOURCES, "dataset", UnknownDatasetError, lister="quorate datasets list")
     source = SOURCES[name]
     paths = [fetch(file) for file in source.files]
     for path in paths:

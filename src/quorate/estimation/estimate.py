@@ -10,7 +10,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of
 from quorate.calibration.confidence import PUBLIC_CROWDS, PUBLIC_PANELS, advised_labels
-from quorate.errors import OptionError, check_level, count, for_shell, in_python, listing, shown, unknown
+from quorate.errors import OptionError, check_level, count, for_shell, in_python, listing, shown, unknown_name_error
 from quorate.estimation.differences import Difference, difference_lines, differences
 from quorate.estimation.estimands import Better, Confused, Prevalence, Right, Value, Wins
 from quorate.estimation.means import (
@@ -534,7 +534,7 @@ def estimate(
     answers = read.answers
     task, _, label = read.options.columns
     if sampled is not None and sampled not in SAMPLED:
-        raise unknown(sampled, SAMPLED, "sampled= (--sampled)")
+        raise unknown_name_error(sampled, SAMPLED, "sampled= (--sampled)")
     estimator, basis = _choose_estimator(read, gold, sampled, method, level)
     class_values = None if value is None else Value(_values(value, answers))
     models = [] if predictions is None else read_predictions(predictions, answers, task, label)

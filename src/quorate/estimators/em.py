@@ -8,7 +8,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.worker_rows import dense
-from quorate.errors import InputError, OptionError, listing, unknown
+from quorate.errors import InputError, OptionError, listing, unknown_name_error
 from quorate.estimators.base import Estimator, by_name, confusion_frame, index_of, load_pandas, mapping_of
 from quorate.io.arguments import check_arguments
 from quorate.io.gold import known_classes
@@ -111,7 +111,7 @@ class _ByExpectation(Estimator):
         self, n_iter: int = 100, tol: float = 1e-5, initial_error_strategy: str | None = None, **options: Any
     ) -> None:
         if initial_error_strategy is not None and initial_error_strategy not in STRATEGIES:
-            raise unknown(initial_error_strategy, STRATEGIES, "initial_error_strategy=")
+            raise unknown_name_error(initial_error_strategy, STRATEGIES, "initial_error_strategy=")
         self.initial_error_strategy = initial_error_strategy
         super().__init__(**{"n_iter": n_iter, "tol": tol, "class_prior": True, **options})
 

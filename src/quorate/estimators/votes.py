@@ -7,7 +7,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import OptionError, unknown
+from quorate.errors import OptionError, unknown_name_error
 from quorate.estimators.base import Estimator, Voter, by_worker, confusion_frame, mapping_of
 from quorate.io.arguments import check_arguments
 from quorate.io.read_table import Source
@@ -35,7 +35,7 @@ class MajorityVote(Estimator):
     def __init__(self, default_skill: float | None = None, on_missing_skill: str = "error", **options: Any) -> None:
         super().__init__(**options)
         if on_missing_skill not in ["error", "ignore", "value"]:
-            raise unknown(on_missing_skill, ["error", "ignore", "value"], "on_missing_skill=")
+            raise unknown_name_error(on_missing_skill, ["error", "ignore", "value"], "on_missing_skill=")
         if on_missing_skill == "value" and default_skill is None:
             raise OptionError("on_missing_skill='value' needs a default_skill")
         self.default_skill = default_skill

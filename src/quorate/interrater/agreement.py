@@ -12,7 +12,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, Shown, Table, from_numpy, table_of
 from quorate.blocks.block import Block, Sums, added
 from quorate.blocks.memory import answers_in, memory_blocks
-from quorate.errors import OptionError, check_level, count, in_python, listing, unknown
+from quorate.errors import OptionError, check_level, count, in_python, listing, unknown_name_error
 from quorate.interrater.bootstrap import (
     DRAWS,
     MIN_PAIRED_TASKS,
@@ -237,7 +237,7 @@ def agreement(
     check_level(level)
     answers = as_reading(source, reading).answers
     if scale not in SCALES:
-        raise unknown(scale, SCALES, "scale= (--scale)")
+        raise unknown_name_error(scale, SCALES, "scale= (--scale)")
     where = scale_of(scale, answers.classes, ranked)
 
     def weighted(sums: AgreementSums) -> FloatArray:

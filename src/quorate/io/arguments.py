@@ -3,7 +3,8 @@
 The decorator `@check_arguments` refuses an argument of a wrong type, a value that is not among the choices of a
 `Literal`, and the name of an argument that does not exist. The error names the argument, the value given and what is
 accepted. The range of a value is checked where the value is used. Types are resolved at the first call, so the
-decorator takes no time at import.
+decorator takes no time at import. The module is in `io` because it needs `Source` and the defaults of `ReadOptions`,
+and the readers in `io` need it.
 """
 
 import functools

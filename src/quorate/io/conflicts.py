@@ -2,6 +2,9 @@
 
 Rows that repeat an answer exactly count once. Rows that contradict each other are resolved by the policy
 ``on_conflict``; ``error`` refuses them, by `refuse_conflict`.
+
+A ledger applies the policy of each batch to the answers before it: `combine` in `ledger/entries.py` to all batches at
+once, `EntryTable.add` in `ledger/entry_table.py` and `Index.add` in `ledger/index.py` batch by batch.
 """
 
 from collections.abc import Sequence
@@ -16,8 +19,8 @@ from quorate.blocks.ordering import sort_answers
 from quorate.errors import ConflictingAnswersError, NoRowsError, shown
 
 MAX_LABELS_SHOWN = 5  # answers of one worker to one task that a message lists
-POLICIES = "'first', 'last' or 'drop'"  # values of on_conflict= other than 'error', for messages
-SCORE_POLICIES = f"'mean', {POLICIES}"
+POLICIES_TEXT = "'first', 'last' or 'drop'"  # values of on_conflict= other than 'error', as text for messages
+SCORE_POLICIES_TEXT = f"'mean', {POLICIES_TEXT}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +107,7 @@ def refuse_conflict(
     more = n_conflicts - 1
     if more:
         text += " There is 1 more such case." if more == 1 else f" There are {more:,} more such cases."
-    policies = SCORE_POLICIES if is_score else POLICIES
+    policies = SCORE_POLICIES_TEXT if is_score else POLICIES_TEXT
     raise ConflictingAnswersError(f"{text} Choose which answers to keep with on_conflict={policies} (--on-conflict)")
 
 

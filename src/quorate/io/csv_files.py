@@ -212,7 +212,7 @@ def read_csv(
         return _parse(data, columns, delimiter, options)
     except (pa.ArrowException, UnicodeError) as error:
         explain_bytes(data, name, "utf-8", remedy)
-        _explain_ragged(data, name, columns, delimiter, options)
+        _refuse_ragged_rows(data, name, columns, delimiter, options)
         if "straddling object" in str(error):  # Arrow's message for a row longer than a block
             raise WrongFormatError(
                 f"{name} has a row of more than {BLOCK / 1e6:.0f} MB, which is too long for an answer. Look for "
@@ -393,7 +393,7 @@ def _parse(data: pa.Buffer, columns: Columns, delimiter: str, reading: dict[str,
     )
 
 
-def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str, reading: dict[str, Any]) -> None:
+def _refuse_ragged_rows(data: pa.Buffer, name: str, columns: Columns, delimiter: str, reading: dict[str, Any]) -> None:
     """Raise an error that names the rows with more or fewer fields than the header, if there are any."""
     numbers: list[int] = []
     first: list[Any] = []

@@ -43,7 +43,7 @@ class Matched:
     values: pa.Array
     codes: IntArray
 
-    def unknown(self) -> str:
+    def unmatched(self) -> str:
         """Return the list of values that the answers do not have, as text for a message."""
         return listing(self.values.filter(from_numpy(self.codes < 0)).unique().to_pylist())
 
@@ -233,11 +233,11 @@ def _refuse_unknown(tasks: Matched, labels: Matched, classes: pa.Array) -> None:
     """Refuse gold labels of tasks without answers, and gold labels that no worker gave."""
     if (tasks.codes < 0).any():
         raise UnknownGoldTaskError(
-            f"The known labels include tasks that nobody answered: {tasks.unknown()}. Check the ids, or remove them"
+            f"The known labels include tasks that nobody answered: {tasks.unmatched()}. Check the ids, or remove them"
         )
     if (labels.codes < 0).any():
         raise UnknownGoldClassError(
-            f"The known labels include {labels.unknown()}, which no worker gave; the labels in the answers are "
+            f"The known labels include {labels.unmatched()}, which no worker gave; the labels in the answers are "
             f"{listing(classes.to_pylist(), 12)}. Check the spelling, or list all labels (classes=, --classes)"
         )
 

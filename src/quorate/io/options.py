@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, get_args
 
-from quorate.errors import OptionError, refuse_unknown_options, shown, unknown
+from quorate.errors import OptionError, refuse_unknown_options, shown, unknown_name_error
 from quorate.io.column_names import match_name
 from quorate.io.encodings import AUTO
 
@@ -172,11 +172,11 @@ class ReadOptions:
                 "worker= (--worker) names a column and worker_name= (--worker-name) the only worker; give one of them"
             )
         if self.on_conflict not in self.policies:
-            raise unknown(self.on_conflict, self.policies, "on_conflict= (--on-conflict)")
+            raise unknown_name_error(self.on_conflict, self.policies, "on_conflict= (--on-conflict)")
         if self.tool not in TOOLS:
-            raise unknown(self.tool, TOOLS, "tool= (--from)")
+            raise unknown_name_error(self.tool, TOOLS, "tool= (--from)")
         if self.format is not None and self.format not in FORMATS:
-            raise unknown(self.format, FORMATS, "format= (--from)")
+            raise unknown_name_error(self.format, FORMATS, "format= (--from)")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter not in DELIMITERS):
             raise OptionError(
                 f"delimiter= (--delimiter) must be one ASCII character, or tab; got {shown(self.delimiter)}"

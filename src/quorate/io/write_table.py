@@ -14,7 +14,7 @@ import pyarrow as pa
 
 import quorate.arrow_compute as pc
 from quorate.arrays import TEXT, Table, from_strings
-from quorate.errors import OptionError, not_installed, shown, unknown
+from quorate.errors import OptionError, not_installed, shown, unknown_name_error
 from quorate.io.arguments import check_arguments
 from quorate.io.atomic import after_writing, atomic_append, atomic_write, together
 from quorate.io.write_csv import csv_batches
@@ -48,7 +48,7 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
     """
     written_as = format or _format_of(path)
     if written_as not in FORMATS:
-        raise unknown(written_as, FORMATS, "format= (--output-format)")
+        raise unknown_name_error(written_as, FORMATS, "format= (--output-format)")
     if written_as == "xlsx" and str(path) == "-":
         raise OptionError("an Excel workbook cannot go to standard output; name a file that ends in .xlsx")
     writers = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines, "xlsx": _write_excel}

@@ -220,6 +220,22 @@ def _unify(names: Sequence[pa.Array], what: str) -> tuple[list[IntArray], pa.Arr
     return [part.astype(np.int64) for part in np.split(codes, ends[:-1])], ids
 
 
+def standing_label(old: int, new: int, on_conflict: str) -> int:
+    """Return the label that counts if a batch gives a task and worker another label, or the same one again.
+
+    Args:
+        old: the label that counted before, or DROPPED.
+        new: the label of the batch.
+        on_conflict: the policy of the batch; with ``error``, the caller must refuse another label.
+
+    >>> standing_label(3, 5, "first"), standing_label(3, 5, "last"), standing_label(3, 5, "drop") == DROPPED
+    (3, 5, True)
+    """
+    if new == old or on_conflict == "last":
+        return new
+    return DROPPED if on_conflict == "drop" else old
+
+
 def contradiction(n: int, worker: Any, task: Any, old: str, new: str) -> ConflictingAnswersError:
     """Return the error for n answers of a batch that contradict the ledger; the other arguments describe the first.
 

@@ -21,6 +21,7 @@ from quorate.ledger.entries import (
     keys_of,
     one_type,
     recode,
+    standing_label,
 )
 
 if TYPE_CHECKING:
@@ -185,8 +186,7 @@ class EntryTable:
             self._count_left_out(-(rows_before - (old != DROPPED)), key in self.clashed)
             rows += rows_before
             clashed = clashed or key in self.clashed or label != old
-            if label != old and on_conflict != "last":
-                standing = DROPPED if on_conflict == "drop" else old
+            standing = standing_label(old, label, on_conflict)
         self._count_left_out(rows - (standing != DROPPED), clashed)
         self.rows[key] = rows
         if clashed:

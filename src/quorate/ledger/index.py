@@ -15,7 +15,17 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.errors import LedgerFileError, UnwritableFileError
-from quorate.ledger.entries import COLUMNS, DROPPED, Added, Entries, check_type, first_contradiction, ids_of, keys_of
+from quorate.ledger.entries import (
+    COLUMNS,
+    DROPPED,
+    Added,
+    Entries,
+    check_type,
+    first_contradiction,
+    ids_of,
+    keys_of,
+    standing_label,
+)
 
 INDEX_NAME = "index.sqlite"
 FORMAT_VERSION = 2  # of the folder; 1 is the single file of version 0.2
@@ -227,8 +237,7 @@ class Index:
                 is_mixed = clashed or bool(old_clashed) or label != old
                 if label != old and on_conflict == "error":
                     clashes.append((k, old))
-                if label != old and on_conflict != "last":
-                    standing = DROPPED if on_conflict == "drop" else old
+                standing = standing_label(old, label, on_conflict)
             _count(counts, standing, n_rows, is_mixed, 1)
             changed.append((task, worker, standing, n_rows, int(is_mixed)))
         if clashes:

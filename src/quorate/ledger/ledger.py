@@ -16,7 +16,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray, Table
-from quorate.errors import NoRowsError, unknown
+from quorate.errors import NoRowsError, unknown_name_error
 from quorate.io.arguments import check_arguments
 from quorate.io.columns import order_classes
 from quorate.io.options import POLICIES, ConflictPolicy, TableKeywords, read_options, split_reading
@@ -116,7 +116,7 @@ class Ledger:
             ColumnTypeError: their ids are of different types.
         """
         if on_conflict not in POLICIES:
-            raise unknown(on_conflict, POLICIES, "on_conflict= (--on-conflict)")
+            raise unknown_name_error(on_conflict, POLICIES, "on_conflict= (--on-conflict)")
         self._absorb(other._entries, on_conflict)
 
     def __add__(self, other: "Ledger") -> "Ledger":

@@ -396,8 +396,9 @@ def _sweep(folder: Path, index: Index, path: str | Path) -> None:
     if missing:
         raise _missing(path, missing[0])
     unlisted = sorted(name for name in names - listed if BATCH_NAME.fullmatch(name))
-    if unknown := [name for name in unlisted if name not in noted]:
-        raise _unlisted(path, unknown[0])
+    unexpected = [name for name in unlisted if name not in noted]
+    if unexpected:
+        raise _unlisted(path, unexpected[0])
     parts = [name for name in names if name.endswith(PART_SUFFIX) and name != CHANGES_NAME]
     for name in (*unlisted, *parts, CHANGES_NAME):  # the file of changes last: this may be interrupted, too
         _remove(folder / name)

@@ -8,7 +8,7 @@ from typing import Any, Literal, Unpack
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.dependence import DependenceKind
-from quorate.errors import OptionError, check_level, in_shell, unknown
+from quorate.errors import OptionError, check_level, in_shell, unknown_name_error
 from quorate.io.arguments import check_arguments
 from quorate.io.gold import answers_and_gold
 from quorate.io.options import ReadKeywords, split_reading
@@ -125,7 +125,7 @@ def aggregate(
     """
     method = method_name(method)
     if intervals not in KINDS:
-        raise unknown(intervals, KINDS, "intervals= (--intervals)")
+        raise unknown_name_error(intervals, KINDS, "intervals= (--intervals)")
     run = METHODS[method].load()
     choice = IntervalChoice(check_level(level), intervals)
     reading, method_options = split_reading(dict(options))

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import TooLargeError, unknown
+from quorate.errors import TooLargeError, unknown_name_error
 from quorate.graph.components import identify
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
@@ -126,7 +126,7 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
     [2, 1]
     """
     if classes not in REDUCTIONS:
-        raise unknown(classes, REDUCTIONS, "value of classes")
+        raise unknown_name_error(classes, REDUCTIONS, "value of classes")
     m = answers.n_classes
     if m < 2:
         return ClassVote(majority(answers), np.ones(answers.n_workers), converged=True)

@@ -40,7 +40,7 @@ from quorate.errors import (
     OptionError,
     check_level,
     count,
-    unknown,
+    unknown_name_error,
 )
 from quorate.io.arguments import check_arguments
 from quorate.io.atomic import atomic_write
@@ -246,7 +246,7 @@ def aggregate(
         if method is not None:
             method = method_name(method)
         if intervals not in KINDS:
-            raise unknown(intervals, KINDS, "intervals= (--intervals)")
+            raise unknown_name_error(intervals, KINDS, "intervals= (--intervals)")
         reading, engine_options, options = split_options(options)
         engine_source = find_answers(source, reading, engine_options)
         if not engine_source.is_small:
@@ -280,7 +280,7 @@ def interval_choice(intervals: str, level: float) -> IntervalChoice:
     IntervalChoice(level=0.9, kind='fast')
     """
     if intervals not in KINDS:
-        raise unknown(intervals, KINDS, "intervals= (--intervals)")
+        raise unknown_name_error(intervals, KINDS, "intervals= (--intervals)")
     if intervals == "full":
         raise NotInMemoryError(
             "full intervals need every answer in memory, and these are too many; choose intervals='fast'"

@@ -14,7 +14,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.numpy_kernels import MAX_CELLS_PER_ANSWER
-from quorate.errors import check_positive, unknown
+from quorate.errors import check_positive, unknown_name_error
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import outcome, with_gold_counts
@@ -93,7 +93,7 @@ def inference_of(name: str, n_classes: int, alpha: float = 0.5, beta: float = 0.
     [[0.72, 0.16]]
     """
     if name not in INFERENCES:
-        raise unknown(name, INFERENCES, "inference")
+        raise unknown_name_error(name, INFERENCES, "inference")
     if name == "vb":
         return InferenceRule(np.array([alpha, beta]), STRATEGY_PRIOR, _geometric)
     return InferenceRule(np.full(2, SMOOTHING / n_classes), SMOOTHING / n_classes, _arithmetic)

@@ -40,7 +40,7 @@ from quorate.calibration.dependence import (
 )
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.calibration.tempered_scorer import TemperedScorer
-from quorate.errors import unknown
+from quorate.errors import unknown_name_error
 from quorate.methods.fit import Fitted
 from quorate.models.confusion import (
     MAX_MATRIX_ENTRIES,
@@ -112,7 +112,7 @@ def fit(
     True
     """
     if dependence not in DEPENDENCES:
-        raise unknown(dependence, DEPENDENCES, "dependence")
+        raise unknown_name_error(dependence, DEPENDENCES, "dependence")
     has_gold = count_gold(blocks) > 0
     identification = identify_workers(blocks)
     determined = identification.graph.determined if skills is None else determined_by(identification.graph, skills)

@@ -7,7 +7,7 @@ import numpy as np
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Blocks, count_gold
 from quorate.blocks.memory import Answered
-from quorate.errors import OptionError, unknown
+from quorate.errors import OptionError, unknown_name_error
 from quorate.methods.fit import ByLogOdds, ByWeights, Fitted
 from quorate.notes import Note
 from quorate.skills.estimate_skills import SIGN_RULES, solve
@@ -132,12 +132,12 @@ def check_choices(
     >>> check_choices(solver="gradient")
     """
     if solver not in SOLVERS:
-        raise unknown(solver, SOLVERS, "solver")
+        raise unknown_name_error(solver, SOLVERS, "solver")
     if threshold_by not in THRESHOLDS:
-        raise unknown(threshold_by, THRESHOLDS, "threshold_by")
+        raise unknown_name_error(threshold_by, THRESHOLDS, "threshold_by")
     if not callable(weighting) and weighting not in WEIGHTINGS:
-        raise unknown(weighting, WEIGHTINGS, "weighting")
+        raise unknown_name_error(weighting, WEIGHTINGS, "weighting")
     if signs not in SIGN_RULES:
-        raise unknown(signs, SIGN_RULES, "signs")
+        raise unknown_name_error(signs, SIGN_RULES, "signs")
     if not tau >= 0:
         raise OptionError(f"The option tau must be zero or more, got {tau}")

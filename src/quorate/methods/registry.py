@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from quorate.errors import OptionError, UnknownMethodError, did_you_mean, shown, unknown
+from quorate.errors import OptionError, UnknownMethodError, did_you_mean, shown, unknown_name_error
 
 FROM_CROWD = ("classes", "worker_names", "models")  # arguments of the default method that callers do not give
 
@@ -36,7 +36,7 @@ def option_names(run: Callable[..., object], options: dict[str, object]) -> list
 
         solver = str(options.get("solver", parameters["solver"].default))
         if solver not in SOLVERS:
-            raise unknown(solver, SOLVERS, "solver")
+            raise unknown_name_error(solver, SOLVERS, "solver")
         names += _by_keyword(inspect.signature(SOLVERS[solver]).parameters.values())
     return names
 
@@ -327,7 +327,7 @@ def method_name(name: str) -> str:
     key = _plain_name(name)
     names = {_plain_name(known): known for known in METHODS} | OTHER_NAMES
     if key not in names:
-        raise unknown(name, METHODS, "method", UnknownMethodError, lister="quorate methods")
+        raise unknown_name_error(name, METHODS, "method", UnknownMethodError, lister="quorate methods")
     return names[key]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import OptionError, unknown
+from quorate.errors import OptionError, unknown_name_error
 
 Aim: TypeAlias = Literal["information", "order", "best"]
 AIMS: tuple[str, ...] = get_args(Aim)
@@ -42,7 +42,7 @@ def next_pairs(
         aim; NaN for pairs that join parts), and whether a pair was chosen at random.
     """
     if aim not in AIMS:
-        raise unknown(aim, AIMS, "aim= (--aim)")
+        raise unknown_name_error(aim, AIMS, "aim= (--aim)")
     if count < 1:
         raise OptionError(f"next= (--next) must be at least 1, got {count}")
     rng = np.random.default_rng(seed)

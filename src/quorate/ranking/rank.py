@@ -8,7 +8,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray, from_strings
 from quorate.blocks.sampling import hash_ids
-from quorate.errors import GoldError, OptionError, UndeterminedError, check_level, listing, shown, unknown
+from quorate.errors import GoldError, OptionError, UndeterminedError, check_level, listing, shown, unknown_name_error
 from quorate.io.arguments import check_arguments
 from quorate.io.exports.pairwise import read_pairs
 from quorate.io.options import AS_USUAL, FileFormat, ReadOptions
@@ -166,7 +166,7 @@ class RankingOptions:
     def __post_init__(self) -> None:
         check_level(self.level)
         if not isinstance(self.judge_skill, bool) and self.judge_skill not in SKILL_CHOICES:
-            raise unknown(self.judge_skill, SKILL_CHOICES, "judge_skill= (--judge-skill)")
+            raise unknown_name_error(self.judge_skill, SKILL_CHOICES, "judge_skill= (--judge-skill)")
 
 
 def rank_rows(rows: PairRows, options: RankingOptions, *, gold: PairRows | None = None) -> Ranking:

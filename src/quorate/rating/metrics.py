@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray, Shown, Table
-from quorate.errors import NoRowsError, OptionError, QuorateError, about_argument, count, unknown
+from quorate.errors import NoRowsError, OptionError, QuorateError, about_argument, count, unknown_name_error
 from quorate.io.arguments import check_arguments
 from quorate.io.exports.detect import fields_of
 from quorate.io.open_file import hold
@@ -201,7 +201,7 @@ def compare_scores(
     chosen = names_listed(methods, SCORE_METHODS)
     for name in chosen:
         if name not in SCORE_METHODS:
-            raise unknown(name, SCORE_METHODS, "method for scores")
+            raise unknown_name_error(name, SCORE_METHODS, "method for scores")
     if not scores.has_workers:
         chosen = [name for name in chosen if name not in NEED_WORKERS]
     known = None

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of
-from quorate.errors import OptionError, count, unknown
+from quorate.errors import OptionError, count, unknown_name_error
 from quorate.graph.components import Identifiability, identify_pairs
 from quorate.graph.pairs import PairStats
 from quorate.io.arguments import check_arguments
@@ -133,7 +133,7 @@ def complete_rank_one(
     'no finite minimiser: the loss falls as some entries grow without bound'
     """
     if solver not in SOLVERS:
-        raise unknown(solver, SOLVERS, "solver")
+        raise unknown_name_error(solver, SOLVERS, "solver")
     rows, columns, entries, weight = _checked(i, j, values, weights)
     n = max(int(max(rows.max(), columns.max())) + 1, size or 0)
     bounds = _row_values("lower", lower, n, -np.inf), _row_values("upper", upper, n, np.inf)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
-from quorate.errors import check_level, unknown
+from quorate.errors import check_level, unknown_name_error
 
 if TYPE_CHECKING:
     from quorate.skills.gold_counts import GoldCounts
@@ -172,7 +172,7 @@ def interval_kind(inference: Inference | None, kind: str) -> str:
     'none'
     """
     if kind not in KINDS:
-        raise unknown(kind, KINDS, "intervals= (--intervals)")
+        raise unknown_name_error(kind, KINDS, "intervals= (--intervals)")
     if inference is None or inference.n_classes < 2:
         return "none"
     if kind == "auto":

@@ -6,7 +6,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.numpy_kernels import by_row
 from quorate.blocks.task_tables import FLOOR as FLOOR
 from quorate.blocks.task_tables import softmax as softmax
-from quorate.errors import unknown
+from quorate.errors import unknown_name_error
 
 ZEROS = ("exact", "skip")  # effect of an answer of estimated probability zero: it excludes the class, or is ignored
 
@@ -77,7 +77,7 @@ def logarithm(p: FloatArray, zeros: str) -> FloatArray:
     """
     logs: FloatArray = np.log(np.maximum(p, FLOOR))
     if zeros not in ZEROS:
-        raise unknown(zeros, ZEROS, "value of zeros")
+        raise unknown_name_error(zeros, ZEROS, "value of zeros")
     if zeros == "skip":
         logs[p == 0] = 0.0
     return logs

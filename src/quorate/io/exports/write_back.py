@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import ColumnTypeError, OptionError, shown, unknown
+from quorate.errors import ColumnTypeError, OptionError, shown, unknown_name_error
 from quorate.io.arguments import check_arguments
 from quorate.io.columns import encode
 from quorate.io.exports.content import Record, as_text, look
@@ -107,7 +107,7 @@ def write_back(export: Export, labels: Source, path: str | Path, to: str, *, age
     [{"id": "7", "suggestions": {"tone": {"value": "glad", "score": null, "agent": "quorate"}}}]
     """
     if to not in TOOLS:
-        raise unknown(to, TOOLS, "to= (--to)")
+        raise unknown_name_error(to, TOOLS, "to= (--to)")
     if export.tool != to:
         raise OptionError(
             f"Labels for {to} need an export of {to}, and this export is of {export.tool}. Give the export of {to}"
