@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, counts_of_codes, starts_of, table_of, take
-from quorate.errors import TooLargeError, count, shown
+from quorate.errors import TooLargeError, count
 
 BLANK = "blank"  # name of the symbol for a field without a label
 
@@ -112,16 +112,6 @@ class AnswerSymbols:
             abstention_symbol=self.abstention_symbol[is_chosen],
         )
         return fewer.where(mask)
-
-
-def unused_abstention_line(unused_abstention_labels: tuple[str, ...]) -> str:
-    """Return a sentence on declared abstention labels that do not occur.
-
-    >>> unused_abstention_line(("n/a",))
-    "no answer is 'n/a', which abstain= (--abstain) names; check the spelling"
-    """
-    names = ", ".join(shown(name) for name in unused_abstention_labels)
-    return f"no answer is {names}, which abstain= (--abstain) names; check the spelling"
 
 
 @dataclass(frozen=True, eq=False)

@@ -553,34 +553,25 @@ def rows_phrase(rows: Sequence[int], most: int = 5) -> str:
     return f"row{'s' if len(rows) > 1 else ''} {head}{rest}"
 
 
-def near_name(name: str, names: Iterable[str]) -> str | None:
-    """Return the most similar name, without regard to case; None if none is similar.
-
-    >>> near_name("metod", ["method"]), near_name("XLS", ["csv", "xlsx"]), near_name("x", ["method"])
-    ('method', 'xlsx', None)
-    """
-    by_lower_case = {known.lower(): known for known in names}
-    matches = get_close_matches(name.lower(), by_lower_case, n=1, cutoff=MIN_SIMILARITY)
-    return by_lower_case[matches[0]] if matches else None
-
-
 def did_you_mean(name: str, names: Iterable[str], *, are_arguments: bool = False) -> str:
-    """Return the question "Did you mean ...?" for a message; empty if no name is similar.
+    """Return the question "Did you mean ...?" for a message, without regard to case; empty if no name is similar.
 
     Args:
         name: the name given.
         names: all allowed names.
         are_arguments: whether the names are Python arguments, written as ``seed=``; other names are in quotes.
 
-    >>> did_you_mean("frist", ["first", "last"]), did_you_mean("x", ["first", "last"])
-    ("Did you mean 'first'?", '')
+    >>> did_you_mean("frist", ["first", "last"]), did_you_mean("XLS", ["csv", "xlsx"]), did_you_mean("x", ["first"])
+    ("Did you mean 'first'?", "Did you mean 'xlsx'?", '')
     >>> did_you_mean("seeds", ["seed"], are_arguments=True)
     'Did you mean seed=?'
     """
-    near = near_name(name, names)
-    if near is None:
+    by_lower_case = {allowed.lower(): allowed for allowed in names}
+    matches = get_close_matches(name.lower(), by_lower_case, n=1, cutoff=MIN_SIMILARITY)
+    if not matches:
         return ""
-    return f"Did you mean {near}=?" if are_arguments else f"Did you mean {shown(near)}?"
+    nearest = by_lower_case[matches[0]]
+    return f"Did you mean {nearest}=?" if are_arguments else f"Did you mean {shown(nearest)}?"
 
 
 def unknown_name_error(

@@ -5,7 +5,6 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, fields
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -26,7 +25,11 @@ def show_keywords(function: Callable[..., Any]) -> None:
     parameters = list(signature.parameters.values())
     keywords = _typed_dict(parameters[-1]) if parameters else None
     positional = parameters if keywords is None else parameters[:-1]
-    defaults = _defaults() if keywords else {}
+    defaults: dict[str, Any] = {}
+    if keywords:
+        from quorate.io.arguments import READING_DEFAULTS
+
+        defaults = {**READING_DEFAULTS, "score": None}  # score= is an option of `read_scores`
     expanded = [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, _METHOD_DEFAULT), annotation=_text(kind)
@@ -62,13 +65,6 @@ def _typed_dict(parameter: inspect.Parameter) -> dict[str, Any] | None:
         annotations |= getattr(base, "__annotations__", {})
     annotations |= arguments[0].__annotations__
     return annotations
-
-
-def _defaults() -> dict[str, Any]:
-    from quorate.io.options import ReadOptions
-
-    defaults = {field.name: field.default for field in fields(ReadOptions) if field.default is not MISSING}
-    return {**defaults, "score": None}  # option of `read_scores`
 
 
 def _text(annotation: Any) -> Any:

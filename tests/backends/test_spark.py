@@ -212,7 +212,7 @@ def test_classes_in_an_order_are_labelled_as_in_memory(spark: Any, tmp_path: Pat
 def test_sums_are_the_same_bits_wherever_they_are_added(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:
     generated(tmp_path / "rows.parquet", 400)
     frame = spark.read.parquet(str(tmp_path / "rows.parquet"))
-    blocks = spark_blocks.pack_blocks_in_spark(connect(EngineOptions(engine="spark")), frame, 1632, ReadOptions())
+    blocks = spark_blocks.build_spark_blocks(connect(EngineOptions(engine="spark")), frame, 1632, ReadOptions())
     here = [blocks.sum(response_counts, 60, 3), (blocks.n_peers(),)]
     monkeypatch.setattr(spark_blocks, "MAX_COLLECTED_BYTES", 0)  # by the executors, a slice each
     there = [blocks.sum(response_counts, 60, 3), (blocks.n_peers(),)]

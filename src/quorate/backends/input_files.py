@@ -41,7 +41,9 @@ def record_engine_inputs(engine: Engine, table: EngineTable, source: Source) -> 
         for file in (path, *(f"{path}{ending}" for ending in SIDECARS)):
             record_input(file)
     if engine.name == "pyspark":
-        for address in _spark_files(engine, table):
+        from quorate.backends.spark import spark_frame
+
+        for address in spark_frame(engine, table).inputFiles():
             record_input(address)
             record_input(unquote(address))
     elif engine.name == "duckdb":
@@ -57,13 +59,6 @@ def _database_files(engine: Engine) -> list[str]:
     if engine.name not in queries:
         return []
     return [path for (path,) in _rows(engine, queries[engine.name]) if path]
-
-
-def _spark_files(engine: Engine, table: EngineTable) -> list[str]:
-    from quorate.backends.spark import spark_frame
-
-    addresses: list[str] = spark_frame(engine, table).inputFiles()
-    return addresses
 
 
 def _quoted_names(engine: Engine, table: EngineTable) -> set[str]:

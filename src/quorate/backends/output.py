@@ -160,11 +160,7 @@ def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: s
 
 
 def put_spark_table(engine: Engine, frame: Any, name: str) -> None:
-    """Let Spark's executors write a table; it gets its name when it is complete.
-
-    >>> put_spark_table  # doctest: +ELLIPSIS
-    <function put_spark_table at ...>
-    """
+    """Let Spark's executors write a table; it gets its name when it is complete."""
 
     def make(table_name: str, database: str | None) -> None:
         within = database or engine.backend.raw_sql("SELECT current_database()").first()[0]  # type: ignore[attr-defined]
@@ -450,12 +446,9 @@ def _typed(table: pa.Table) -> pa.Table:
     kinds = {"n_answers": pa.int64(), "n_abstained": pa.int64(), "tied": pa.bool_()}
     for k, name in enumerate(table.column_names):
         if name not in ("task", "status"):
-            kind = table.column(name).type if name == "label" else kinds.get(name, pa.float64())
-            table = table.set_column(k, name, _null_where_empty(table.column(name)).cast(kind))
+            column = table.column(name)
+            kind = column.type if name == "label" else kinds.get(name, pa.float64())
+            if pa.types.is_string(column.type):
+                column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+            table = table.set_column(k, name, column.cast(kind))
     return table
-
-
-def _null_where_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if not pa.types.is_string(column.type):
-        return column
-    return pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)

@@ -286,19 +286,6 @@ def _format(path: str) -> str:
     return file_format
 
 
-def by_role(table: EngineTable, reading: ReadOptions, engine_options: EngineOptions = DUCKDB) -> EngineTable:
-    """Return the table with its columns renamed to task, worker, label and order.
-
-    >>> import ibis
-    >>> by_role(ibis.table({"item": "int64", "worker": "int64", "label": "string"}), ReadOptions("item")).columns
-    ('task', 'worker', 'label')
-    """
-    named = dict(zip(ROLES, reading.columns, strict=True)) | (
-        {} if engine_options.order is None else {"order": engine_options.order}
-    )
-    return table.select(**{role: table[name] for role, name in named.items()})
-
-
 MAX_ANSWERS = 20_000_000  # read into memory by default: at most four gigabytes, which laptops have
 ANSWER_BYTES = 200  # per answer at the peak of the default method (`make bench`: the peak of m10 over its answers)
 SAMPLE_FRACTION = 0.95  # of the answers that fit in memory; a margin, because tasks differ in their number of answers
@@ -353,6 +340,14 @@ class EngineSource:
     def engine_options(self) -> EngineOptions:
         """The options of the caller, with the engine that was chosen."""
         return self.choice.engine_options
+
+    def by_role(self) -> EngineTable:
+        """Return the table with the columns task, worker and label; and order, if it resolves conflicting answers."""
+        columns = dict(zip(ROLES, self.reading.columns, strict=True))
+        order = self.engine_options.order
+        if order is not None and self.reading.on_conflict in ("first", "last"):
+            columns["order"] = order
+        return self.table.select(**{role: self.table[name] for role, name in columns.items()})
 
     @property
     def is_small(self) -> bool:

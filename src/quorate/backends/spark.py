@@ -193,11 +193,7 @@ class SparkBlocks:
 
 
 def spark_lacks(engine: Engine) -> str | None:
-    """Return why this Spark cannot hold blocks (no RDDs, or another version of quorate); None if it can.
-
-    >>> spark_lacks  # doctest: +ELLIPSIS
-    <function spark_lacks at ...>
-    """
+    """Return why this Spark cannot hold blocks (no RDDs, or another version of quorate); None if it can."""
     session: Any = engine.backend._session  # type: ignore[attr-defined]
     if "connect" in type(session).__module__.split("."):
         return "Spark Connect sends no kernels to the executors"
@@ -225,15 +221,11 @@ def spark_lacks(engine: Engine) -> str | None:
 
 
 def spark_frame(engine: Engine, table: EngineTable) -> Any:
-    """Return the Spark DataFrame of an ibis table.
-
-    >>> spark_frame  # doctest: +ELLIPSIS
-    <function spark_frame at ...>
-    """
+    """Return the Spark DataFrame of an ibis table."""
     return engine.backend._session.sql(engine.backend.compile(table))  # type: ignore[attr-defined]
 
 
-def pack_blocks_in_spark(
+def build_spark_blocks(
     engine: Engine, frame: Any, n_rows: int, reading: ReadOptions, gold: LocalGold | None = None
 ) -> SparkBlocks:
     """Pack rows of Spark into blocks in its partitions, each task in one block; rows are resolved as in memory.
@@ -247,9 +239,6 @@ def pack_blocks_in_spark(
 
     Raises:
         InputError: the answers cannot be used as they are; each cause has its own class.
-
-    >>> pack_blocks_in_spark  # doctest: +ELLIPSIS
-    <function pack_blocks_in_spark at ...>
     """
     from pyspark import StorageLevel
 
@@ -323,16 +312,12 @@ BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"  # rows per batch th
 
 
 def spark_label_batches(labelling: Labelling, blocks: SparkBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
-    """Vote on every block on its executor, and yield the labels in batches.
-
-    >>> spark_label_batches  # doctest: +ELLIPSIS
-    <function spark_label_batches at ...>
-    """
-    parts = blocks.each_named(_voted_on, labelling, blocks.crowd_info.classes)
+    """Vote on every block on its executor, and yield the labels in batches."""
+    parts = blocks.each_named(_label_block, labelling, blocks.crowd_info.classes)
     return larger_batches(parts, tally, blocks.n_tasks)
 
 
-def _voted_on(
+def _label_block(
     block: Block, names: pa.Array, labelling: Labelling, classes: pa.Array
 ) -> tuple[LabelRows, pa.RecordBatch]:
     part = labelling(block)
@@ -340,11 +325,7 @@ def _voted_on(
 
 
 def spark_confidence_stats(labelling: Labelling, blocks: SparkBlocks, *, has_costs: bool) -> ConfidenceStats:
-    """Return the confidence statistics of the labels by a separate pass: a part that is written twice counts once.
-
-    >>> spark_confidence_stats  # doctest: +ELLIPSIS
-    <function spark_confidence_stats at ...>
-    """
+    """Return the confidence statistics of the labels by a separate pass: a part that is written twice counts once."""
     n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sum(_confidence_sums, labelling)[0].tolist()
     return ConfidenceTotals(
         n=int(n),
@@ -367,11 +348,7 @@ def _confidence_sums(blocks: Iterable[Block], labelling: Labelling) -> Sums:
 
 @contextmanager
 def label_frame(labelling: Labelling, blocks: SparkBlocks) -> Iterator[Any]:
-    """Yield a Spark DataFrame of the labels and the ids of their tasks, which is valid inside the context.
-
-    >>> label_frame  # doctest: +ELLIPSIS
-    <function label_frame at ...>
-    """
+    """Yield a Spark DataFrame of the labels and the ids of their tasks, which is valid inside the context."""
     from pyspark.sql import SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 

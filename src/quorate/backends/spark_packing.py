@@ -38,9 +38,6 @@ def list_workers_and_classes(frame: Any, n_rows: int, reading: ReadOptions) -> P
 
     Raises:
         InputError: fields are missing, and such rows are not to be skipped; or no answer is left.
-
-    >>> list_workers_and_classes  # doctest: +ELLIPSIS
-    <function list_workers_and_classes at ...>
     """
     from pyspark.sql import functions as spark
 
@@ -66,11 +63,7 @@ def list_workers_and_classes(frame: Any, n_rows: int, reading: ReadOptions) -> P
 
 
 def arrow_of(frame: Any) -> pa.Table:
-    """Return a (small) Spark DataFrame as an Arrow table.
-
-    >>> arrow_of  # doctest: +ELLIPSIS
-    <function arrow_of at ...>
-    """
+    """Return a (small) Spark DataFrame as an Arrow table."""
     if hasattr(frame, "toArrow"):
         return frame.toArrow()
     batches = frame._collect_as_arrow()  # before Spark 4
@@ -294,9 +287,6 @@ def pack_in_spark(frame: Any, rows: PartitionedRows, reading: ReadOptions, gold:
 
     Returns an RDD, not computed yet, of `Piece` and, last in each partition, `RowTotals`; and the broadcast variable,
     which must be kept while a partition may have to be computed again.
-
-    >>> pack_in_spark  # doctest: +ELLIPSIS
-    <function pack_in_spark at ...>
     """
     from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 

@@ -114,7 +114,7 @@ def resolve_task_rows(
     abstentions = (w >= 0) & (task >= 0) & (label <= ABSTAINS)
     present &= label >= 0
     if "order" in table.column_names:
-        order = _order(table, label, reading)
+        order = _row_order(table, label, reading)
         task = task[order]
         worker = worker[order]
         label = label[order]
@@ -203,7 +203,7 @@ def _numbers(column: pa.ChunkedArray) -> IntArray:
     return np.concatenate([to_numpy(chunk) for chunk in column.chunks])
 
 
-def _order(table: pa.Table, label: IntArray, reading: ReadOptions) -> IntArray:
+def _row_order(table: pa.Table, label: IntArray, reading: ReadOptions) -> IntArray:
     """Return the indices that put rows in their order; of two at one position the first class counts, as in memory."""
     towards = "ascending" if reading.on_conflict == "first" else "descending"
     keyed = pa.table({"order": table.column("order"), "class": from_numpy(label)})

@@ -47,6 +47,7 @@ def agreement(
       quorate agreement answers.csv
       quorate agreement ratings.csv --scale ordinal --classes bad,fair,good
     """
+    from quorate.arrays import Table
     from quorate.cli.outputs import for_files
     from quorate.cli.terminal import print_head, print_json, print_lines, showing_progress
     from quorate.errors import OptionError
@@ -70,7 +71,9 @@ def agreement(
         return
     for title, table in (("Each class against the others", result.classes), ("Within groups", result.groups)):
         if len(table):
-            print_head(title, _without_intervals(table))
+            # The ends of the intervals would make the table too wide; --json has them.
+            columns = [name for name in table.column_names if not name.endswith(("_low", "_high"))]
+            print_head(title, Table(table.arrow.select(columns)))
     order = _agreement_of_workers(result.workers) if sort == "worst" else None
     print_head(
         "Each worker against the others",
@@ -78,14 +81,6 @@ def agreement(
         by=order,
         how="" if order is None else "with the lowest agreement",
     )
-
-
-def _without_intervals(table: "Table") -> "Table":
-    """Return the table without the ends of intervals, which would make it too wide; --json has them."""
-    from quorate.arrays import Table
-
-    shown_columns = [name for name in table.column_names if not name.endswith(("_low", "_high"))]
-    return Table(table.arrow.select(shown_columns))
 
 
 def _agreement_of_workers(workers: "Table") -> "FloatArray":

@@ -9,8 +9,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-
 from quorate.answers import Answers
 from quorate.arrays import Table, table_of
 from quorate.datasets.layouts import LAYOUTS
@@ -49,9 +47,11 @@ def load(name: str) -> Dataset:
     for path in paths:
         record_input(path)
     parse = LAYOUTS[source.layout]
-    answers, truth = parse(*paths, *((source.question,) if source.question else ()))
+    answer_table, truth = parse(*paths, *((source.question,) if source.question else ()))
     # In some sets, workers answered a task again; the last answer is their final one.
-    return Dataset(name, read(answers, on_conflict="last"), Table(_one_row_per_task(truth)))
+    answers = read(answer_table, on_conflict="last")
+    tasks, labels = read_labels(truth)  # one row per task: some sources repeat tasks
+    return Dataset(name, answers, Table(table_of({"task": tasks, "label": labels})))
 
 
 @check_arguments
@@ -81,9 +81,3 @@ def fetch(file: str) -> Path:
         return Path(pooch.retrieve(address_of(file), f"sha256:{sha256}", fname=Path(file).name, path=cache))
     except (OSError, ValueError) as error:  # no network, or another file than expected
         raise UnreadableFileError(f"cannot fetch {address_of(file)}: {error}") from None
-
-
-def _one_row_per_task(truth: pa.Table) -> pa.Table:
-    """Return the truth with one row per task; some sources repeat tasks."""
-    tasks, labels = read_labels(truth)
-    return table_of({"task": tasks, "label": labels})

@@ -383,7 +383,11 @@ def _is_one(value: Any, kind: Any) -> bool:
     if origin in (Sequence, Iterable):
         return _is_listing(value, lazy=origin is Iterable) and _items_are(value, arguments[:1])
     if origin is tuple:
-        return _is_listing(value) and _items_are_in_order(value, arguments)
+        if not _is_listing(value):
+            return False
+        if len(arguments) == 2 and arguments[1] is ...:
+            return _items_are(value, arguments[:1])
+        return len(value) == len(arguments) and all(map(_is_of, value, arguments))
     if origin is Mapping:
         return isinstance(value, Mapping)
     if origin is PathLike:
@@ -431,12 +435,6 @@ def _items_are(value: Any, kinds: tuple[Any, ...]) -> bool:
     if not kinds or kinds[0] is Any or iter(value) is value:  # an iterator can be read only once: do not consume it
         return True
     return all(_is_of(item, kinds[0]) for item in islice(value, MAX_CHECKED_ITEMS))
-
-
-def _items_are_in_order(value: Any, kinds: tuple[Any, ...]) -> bool:
-    if len(kinds) == 2 and kinds[1] is ...:
-        return _items_are(value, kinds[:1])
-    return len(value) == len(kinds) and all(_is_of(item, kind) for item, kind in zip(value, kinds, strict=True))
 
 
 def _accepted(kind: Any, default: Any) -> str:

@@ -504,17 +504,6 @@ def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Arra
     return recode(codes, new_code), take(names, order)
 
 
-def column_options(columns: Mapping[str, str]) -> str:
-    """Return the column of each role as arguments in Python and in a shell, except columns named like their role.
-
-    >>> column_options({"task": "item", "worker": "worker", "label": "my answer"})
-    "task='item', label='my answer' (--task item --label 'my answer')"
-    """
-    named = {role: column for role, column in columns.items() if role != column}
-    typed = shlex.join(word for role, column in named.items() for word in (f"--{role}", column))
-    return f"{', '.join(f'{role}={column!r}' for role, column in named.items())} ({typed})"
-
-
 def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], name: str) -> None:
     """Refuse a table whose columns seem to have other names, and show how to name them.
 
@@ -527,6 +516,9 @@ def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], 
         MissingColumnError: for every role there is a column that the caller named or whose name indicates the role.
 
     >>> refuse_other_names(["x", "y"], {"task": None, "worker": None, "label": None}, "answers.csv")
+    >>> refuse_other_names(["item", "worker", "my answer"], {"task": None, "worker": None, "label": None}, "a.csv")
+    Traceback (most recent call last):
+    quorate.errors.MissingColumnError: a.csv has the columns ...; name the columns to use with task='item', label=...
     """
     column_of_role: dict[str, str] = {}
     for role, named in chosen.items():
@@ -536,6 +528,9 @@ def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], 
         if column is None:
             return
         column_of_role[role] = column
+    to_name = {role: column for role, column in column_of_role.items() if role != column}
+    arguments = ", ".join(f"{role}={column!r}" for role, column in to_name.items())
+    typed = shlex.join(word for role, column in to_name.items() for word in (f"--{role}", column))
     raise MissingColumnError(
-        f"{name} has the columns {listing(fields, 12)}; name the columns to use with {column_options(column_of_role)}"
+        f"{name} has the columns {listing(fields, 12)}; name the columns to use with {arguments} ({typed})"
     )

@@ -166,7 +166,7 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     ('read', 2, 2)
     """
     _check_there(source)
-    files = _files(source)
+    files = _file_names(source)
     source = hold(source)
     part, sampled = _beginning(source)
     what = "unreadable"
@@ -232,7 +232,7 @@ def _check_there(source: Source) -> None:
                 _check_there(part)
 
 
-def _files(source: Source) -> tuple[str, ...]:
+def _file_names(source: Source) -> tuple[str, ...]:
     if isinstance(source, list | tuple) and source and isinstance(source[0], str | Path):
         return tuple(map(str, source))
     return (str(source),) if isinstance(source, str | Path) else (TABLE_OBJECT,)

@@ -30,8 +30,8 @@ from quorate.io.gold_files import INCLUSION_PROBABILITY, KnownColumns, combine_f
 from quorate.io.inputs import local_path
 from quorate.io.labels import spell_as_classes
 from quorate.io.multilabel import several_gold
-from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions, split_names
-from quorate.io.read import Reading, as_reading
+from quorate.io.options import AS_USUAL, ReadOptions, split_names
+from quorate.io.read import Reading
 from quorate.io.read_table import Source, read_table
 from quorate.io.values import id_text, join_keys, keys_among
 
@@ -400,27 +400,6 @@ def gold_for(reading: Reading, source: Source | None) -> Any:
     if source is None and reading.export is not None:
         return labels_for(reading, reading.export.gold) if reading.export.several else reading.export.gold
     return labels_for(reading, source)
-
-
-def answers_and_gold(source: Answers | Source, gold: Source | None, reading: ReadKeywords) -> tuple[Answers, Any]:
-    """Read answers (unless the source is `Answers`), and return them with the known labels of their tasks.
-
-    Args:
-        source: answers, or what `quorate.read` takes.
-        gold: what `match_truth` takes, with the column names of the answers.
-        reading: reading options as keyword arguments.
-
-    Raises:
-        OptionError: the source is `Answers`, and reading options are given.
-        InputError: the answers or the known labels cannot be used.
-
-    >>> table = {"item": [1], "worker": ["ann"], "label": ["cat"]}
-    >>> answers, known = answers_and_gold(table, {1: "cat"}, {"task": "item"})
-    >>> answers.n_tasks, known["label"].to_pylist()
-    (1, ['cat'])
-    """
-    result = as_reading(source, reading)
-    return result.answers, gold_for(result, gold)
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,7 @@ def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
         schema = pa.schema([file.schema_arrow.field(column) for column in wanted])
         max_size = max_unpacked_size(len(data))
         rows = file.metadata.num_rows
-        size = _size_of_a_row(file, wanted, rows)
+        size = _mean_row_bytes(file, wanted, rows)
         if size * rows > max_size:
             _refuse(name, size * rows)
         batches: list[pa.RecordBatch] = []
@@ -75,7 +75,7 @@ def _opened(data: pa.Buffer) -> Any:
     return parquet.ParquetFile(pa.BufferReader(data))
 
 
-def _size_of_a_row(file: Any, columns: list[str], rows: int) -> float:
+def _mean_row_bytes(file: Any, columns: list[str], rows: int) -> float:
     """Return the mean number of bytes of the first rows; 0 for a small file."""
     if rows <= SIZE_SAMPLE_ROWS:
         return 0.0

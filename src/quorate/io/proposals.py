@@ -155,21 +155,18 @@ def other_commands(plan: "Plan", files: Sequence[str], options: Mapping[str, Any
     >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, also=("rate",))
     >>> list(other_commands(plan, ["a.csv"], plan.options))
     ['quorate rate a.csv --task item --score rating']
+    >>> list(other_commands(Plan("long", also=("rank",)), ["a.csv"], {"label": "judge_pick"}))
+    ['quorate rank a.csv --winner judge_pick']
     """
     for name in plan.also:
-        if has_command(name):
-            yield rank_command(files, options) if name == "rank" else command_line(name, files, options)
-
-
-def rank_command(files: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Return the command that ranks the compared items; the column of answers contains the winners.
-
-    >>> rank_command(["a.json"], {"task": "id", "label": "judge_pick"})
-    'quorate rank a.json --winner judge_pick'
-    """
-    line = command_line("rank", files, {})
-    winner = options.get("label")
-    return f"{line} --winner {shlex.quote(winner)}" if isinstance(winner, str) else line
+        if not has_command(name):
+            continue
+        if name != "rank":
+            yield command_line(name, files, options)
+            continue
+        command = command_line("rank", files, {})
+        winner = options.get("label")  # the column of answers has the winners
+        yield f"{command} --winner {shlex.quote(winner)}" if isinstance(winner, str) else command
 
 
 def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:

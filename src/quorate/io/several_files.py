@@ -54,7 +54,7 @@ def expand_files(source: Any) -> list[str] | None:
         is_folder = path.is_dir()
         if is_folder:
             files = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")]
-            named = [str(file) for file in files if _ending(file) in ENDINGS]
+            named = [str(file) for file in files if _file_ending(file) in ENDINGS]
         is_pattern = any(mark in str(source) for mark in PATTERN) and not path.exists()
     except (OSError, ValueError):
         return None
@@ -72,7 +72,7 @@ def expand_files(source: Any) -> list[str] | None:
     return found_files
 
 
-def _ending(path: Path) -> str:
+def _file_ending(path: Path) -> str:
     return (path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path).suffix.lower()
 
 

@@ -10,10 +10,10 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.dependence import DependenceKind
 from quorate.errors import OptionError, check_level, in_shell, unknown_name_error
 from quorate.io.arguments import check_arguments
-from quorate.io.gold import answers_and_gold
+from quorate.io.gold import gold_for
 from quorate.io.options import ReadKeywords, split_reading
 from quorate.io.pipes import keep_pipes
-from quorate.io.read import Reading
+from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import ModelSources, Source
 from quorate.io.warnings import free_text_warning, looks_like_scores
 from quorate.methods.registry import METHODS, check_option_names, check_states_probabilities, method_name
@@ -128,9 +128,11 @@ def aggregate(
         raise unknown_name_error(intervals, KINDS, "intervals= (--intervals)")
     run = METHODS[method].load()
     choice = IntervalChoice(check_level(level), intervals)
-    reading, method_options = split_reading(dict(options))
+    reading_options, method_options = split_reading(dict(options))
     check_option_names(method, run, method_options)
-    answers, known = answers_and_gold(source, gold, reading)
+    reading = as_reading(source, reading_options)
+    answers = reading.answers
+    known = gold_for(reading, gold)
     notes: tuple[Note, ...] = ()
     if predictions is not None:
         from quorate.methods.model_worker import with_model  # few need it

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, CrowdInfo, unused_abstention_line
+from quorate.answers import Answers, CrowdInfo
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
 from quorate.calibration.confidence import ConfidenceBasis
+from quorate.errors import shown
 from quorate.graph.components import Identifiability, identify
 from quorate.methods.checks import contradiction
 from quorate.methods.support import ALL_SUPPORTED, Support, support_of_answers
@@ -198,11 +199,16 @@ def unused_abstention_notes(answers: Answers | CrowdInfo) -> tuple[Note, ...]:
     """Return a note on abstention labels that no answer has.
 
     >>> import quorate
-    >>> unused_abstention_notes(quorate.simulate.crowd(10, 5, 3).answers)
-    ()
+    >>> rows = {"task": [1], "worker": ["ann"], "label": ["cat"]}
+    >>> print(*unused_abstention_notes(quorate.read(rows, abstain=["n/a"])))
+    no answer is 'n/a', which abstain= (--abstain) names; check the spelling
     """
     labels = answers.unused_abstention_labels
-    return (Note(UNUSED_ABSTENTIONS, unused_abstention_line(labels)),) if labels else ()
+    if not labels:
+        return ()
+    names = ", ".join(shown(label) for label in labels)
+    text = f"no answer is {names}, which abstain= (--abstain) names; check the spelling"
+    return (Note(UNUSED_ABSTENTIONS, text),)
 
 
 def worker_estimates_of(

@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 
 from quorate.backends.disk import build_file_blocks
-from quorate.backends.expressions import EngineTable
 from quorate.backends.group_column import read_groups
 from quorate.backends.output import (
     KeptLabels,
@@ -22,11 +21,11 @@ from quorate.backends.output import (
     write_batches,
     write_remote,
 )
-from quorate.backends.source import EngineSource, by_role, find_answers, read_into_memory, split_options
+from quorate.backends.source import EngineSource, find_answers, read_into_memory, split_options
 from quorate.backends.spark import (
     SparkBlocks,
+    build_spark_blocks,
     label_frame,
-    pack_blocks_in_spark,
     spark_confidence_stats,
     spark_frame,
     spark_label_batches,
@@ -122,8 +121,8 @@ def pack_source(
     if engine_source.engine.name == "pyspark":
         why_not = spark_lacks(engine_source.engine)
         if why_not is None:
-            frame = spark_frame(engine_source.engine, _by_role(engine_source))
-            return pack_blocks_in_spark(
+            frame = spark_frame(engine_source.engine, engine_source.by_role())
+            return build_spark_blocks(
                 engine_source.engine, frame, engine_source.n_rows, engine_source.reading, gold
             ), ()
         notes = (Note(NOT_OUT_OF_CORE, f"the answers were read from Spark to this machine, because {why_not}"),)
@@ -134,20 +133,9 @@ def pack_source(
     ), notes
 
 
-def _by_role(engine_source: EngineSource) -> EngineTable:
-    """Rename the columns to task, worker and label; keep order only if it resolves conflicting answers."""
-    table = by_role(engine_source.table, engine_source.reading, engine_source.engine_options)
-    order = engine_source.engine_options.order
-    return (
-        table.drop("order")
-        if order is not None and engine_source.reading.on_conflict not in ("first", "last")
-        else table
-    )
-
-
 def _rows(engine_source: EngineSource) -> Iterator[pa.RecordBatch]:
     """Yield the rows that the engine streams, task, worker, label (and order)."""
-    for batch in engine_source.engine.stream(_by_role(engine_source), "reading the answers", engine_source.n_rows):
+    for batch in engine_source.engine.stream(engine_source.by_role(), "reading the answers", engine_source.n_rows):
         if "order" in batch.schema.names and batch.column("order").null_count:
             missing = count(batch.column("order").null_count, "row")
             raise BlankFieldError(f"the column that orders the answers is missing in {missing} or more")

@@ -47,7 +47,7 @@ FORMAT = Format(
 
 
 def _verdicts(content: Content, reading: ReadOptions) -> Iterator[Verdict]:
-    benchmarks = [_task(sample, content.name) for sample in content.records]
+    benchmarks = [_task_name(sample, content.name) for sample in content.records]
     filters = {as_text(sample.get("filter")) for sample in content.records}
     for number, (sample, task) in enumerate(zip(content.records, benchmarks, strict=True), start=1):
         usual = as_text(sample.get("doc_id"))
@@ -72,7 +72,7 @@ def _model(sample: Record, file: str) -> str | None:
     return model or PurePath(as_text(sample.get("from_file")) or file).parent.name.replace("__", "/") or None
 
 
-def _task(sample: Record, file: str) -> str:
+def _task_name(sample: Record, file: str) -> str:
     """Return the task that a sample names or, without one, that in the file's name: ``samples_TASK_DATE.jsonl``."""
     named = FILE.match(PurePath(as_text(sample.get("from_file")) or file).name)
     return as_text(sample.get("task_name")) or (named[1] if named else "")
