@@ -409,12 +409,12 @@ def refuse_with_result(options: Mapping[str, object]) -> None:
         )
 
 
-def refuse_unknown_options(given: Iterable[str], known: Sequence[str], purpose: str = "") -> None:
+def refuse_unknown_options(names: Iterable[str], allowed: Sequence[str], purpose: str = "") -> None:
     """Refuse names of options that are not known.
 
     Args:
-        given: names of options.
-        known: all known names.
+        names: names of options.
+        allowed: all allowed names.
         purpose: what the options are for, with a space before it, for the message.
 
     Raises:
@@ -422,9 +422,9 @@ def refuse_unknown_options(given: Iterable[str], known: Sequence[str], purpose: 
 
     >>> refuse_unknown_options(["task"], ["task", "worker"])
     """
-    for name in given:
-        if name not in known:
-            raise OptionError(f"there is no option {name!r}{purpose}; there are {', '.join(known)}")
+    for name in names:
+        if name not in allowed:
+            raise OptionError(f"there is no option {name!r}{purpose}; there are {', '.join(allowed)}")
 
 
 def not_installed(

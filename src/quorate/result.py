@@ -120,14 +120,14 @@ class Result:
         """The answers, if they are in memory."""
         if isinstance(self.info, Answers):
             return self.info
-        raise self._not_here("the answers")
+        raise self._not_in_memory_error("the answers")
 
     @property
     def vote(self) -> Vote:
         """Scores and posterior of the labels, by codes."""
         if isinstance(self.label_source, Vote):
             return self.label_source
-        raise self._not_here("the posterior")
+        raise self._not_in_memory_error("the posterior")
 
     @property
     def engine_table(self) -> Any:  # an ibis table; ibis itself has no types
@@ -186,7 +186,7 @@ class Result:
         """The probability of each class for each task (tasks × classes), in the order of `info.classes`."""
         return self.vote.posterior
 
-    def _not_here(self, what: str) -> NotInMemoryError:
+    def _not_in_memory_error(self, what: str) -> NotInMemoryError:
         return NotInMemoryError(
             f"{what} is not available for a result in {self.info.engine}, because the answers stay there. "
             "Aggregate them in memory, with quorate.aggregate (without --engine)"

@@ -15,7 +15,7 @@ from quorate.cli.app import main
 from quorate.diagnostics.right_shares import extra_wrong_answers, wrong_answers
 from quorate.evaluation.metrics import expected_error
 from quorate.io.options import ReadOptions
-from quorate.io.proposals import typed
+from quorate.io.proposals import source_as_typed
 from quorate.reporting.page_text import tiles, title_of
 from quorate.reporting.report import Report, report
 
@@ -159,4 +159,4 @@ def test_a_title_is_not_the_name_of_a_file() -> None:
     for name in ("labels.csv", "data/export.json", None, "project-1-at-2024.json"):
         assert title_of(name, answers) == "3 workers on 2 tasks"
     assert not re.search(r"\.csv", title_of("tone.csv", answers))
-    assert typed(None, ReadOptions()) == "FILE"
+    assert source_as_typed(None, ReadOptions()) == "FILE"

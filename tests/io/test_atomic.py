@@ -11,7 +11,7 @@ from typing import BinaryIO
 import pytest
 
 from quorate.errors import UnwritableFileError
-from quorate.io.atomic import PREFIX, SUFFIX, atomic_write, check_outputs, fill_atomically, together
+from quorate.io.atomic import PREFIX, SUFFIX, atomic_batch, atomic_write, check_outputs, fill_atomically
 
 UNIX = pytest.mark.skipif(sys.platform == "win32", reason="links, permissions and locks as Unix has them")
 
@@ -21,7 +21,7 @@ def writing(text: str) -> Callable[[BinaryIO], object]:
 
 
 def write_all(files: dict[Path, Callable[[BinaryIO], object]]) -> None:
-    with together():
+    with atomic_batch():
         for path, write in files.items():
             atomic_write(path, write)
 
@@ -31,7 +31,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def test_files_appear_together(tmp_path: Path) -> None:
-    with together():
+    with atomic_batch():
         for name in ("a", "b"):
             atomic_write(tmp_path / name, writing(name))
         assert [path.name for path in tmp_path.iterdir() if path.is_file()] == []

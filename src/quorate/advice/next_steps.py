@@ -21,7 +21,7 @@ from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
-from quorate.io.proposals import typed
+from quorate.io.proposals import source_as_typed
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.methods.registry import METHODS
@@ -346,4 +346,4 @@ def next_steps(
     loaded = as_reading(source, reading)
     texts = task_texts(loaded, show)
     result = default_result(loaded.answers, gold_for(loaded, gold))
-    return steps_of(result, diagnose_result(result), confident, typed(loaded.source, loaded.options), texts)
+    return steps_of(result, diagnose_result(result), confident, source_as_typed(loaded.source, loaded.options), texts)

@@ -55,7 +55,7 @@ def choose_engine(source: Source, engine_options: EngineOptions) -> EngineChoice
         return EngineChoice(None, replace(engine_options, connect=url), url.partition(":")[0], reason)
     if engine_options.connect is not None:
         return EngineChoice(source, engine_options, engine_options.connect.partition(":")[0], "--connect was given")
-    named = _named(engine_options)
+    named = _engine_of_options(engine_options)
     if named is not None:
         return EngineChoice(source, replace(engine_options, engine=named[0]), *named)
     if engine_options.table is not None:
@@ -74,7 +74,7 @@ def chosen_or_default(source: Source, engine_options: EngineOptions) -> EngineCh
     return choice or EngineChoice(source, engine_options, engine_options.name, "it is the default")
 
 
-def _named(engine_options: EngineOptions) -> tuple[str, str] | None:
+def _engine_of_options(engine_options: EngineOptions) -> tuple[str, str] | None:
     """Return the engine that an option names or belongs to, and the reason as text."""
     if engine_options.engine is not None:
         return engine_options.engine, "--engine was given"

@@ -39,7 +39,8 @@ class Engine:
 
     connection: Backend | None  # None in a pickled copy
     journal: list[str] = field(default_factory=list)  # the name of each query over the answers, in order
-    held: dict[str, EngineTable | None] = field(default_factory=dict, repr=False)  # our tables in the engine, by name
+    # Tables that we made in the engine, by name; None for those that are dropped by name.
+    our_tables: dict[str, EngineTable | None] = field(default_factory=dict, repr=False)
     last_name: str = ""  # the name of the engine in ibis, in a pickled copy
     is_ours: bool = False  # whether the connection was made here, and must be closed here
 
@@ -78,17 +79,17 @@ class Engine:
             name = f"quorate_{secrets.token_hex(8)}"
             try:
                 table = self.backend.create_table(name, expression, temp=True)
-                self.held[name] = None
+                self.our_tables[name] = None
             except NotImplementedError:  # Spark keeps the rows, or how to compute them again
                 table = expression.cache()
-                self.held[table.op().name] = table
+                self.our_tables[table.op().name] = table
             return table
 
     def release(self, *but: EngineTable) -> None:
         """Remove our tables from the engine, except the given ones."""
         stay = {table.op().name for table in but}
-        for name in [name for name in self.held if name not in stay]:
-            table_kept = self.held.pop(name)
+        for name in [name for name in self.our_tables if name not in stay]:
+            table_kept = self.our_tables.pop(name)
             if table_kept is None:
                 drop_table(self.backend, name)
             elif hasattr(table_kept, "release"):
@@ -105,7 +106,7 @@ class Engine:
 
         memory_table: EngineTable = ibis.memtable(table)
         self.backend.to_pyarrow(memory_table.count())  # the engine gets the table with the first query over it
-        self.held[memory_table.op().name] = memory_table
+        self.our_tables[memory_table.op().name] = memory_table
         return self.backend.table(memory_table.op().name)
 
     @contextmanager
@@ -118,7 +119,7 @@ class Engine:
         self.journal.append(stage)
         report(stage, 0, 100)
         try:
-            with _watching(self.backend, stage):
+            with _report_progress(self.backend, stage):
                 yield
         except (QuorateError, KeyboardInterrupt, GeneratorExit):
             raise
@@ -167,10 +168,10 @@ def _duckdb(memory: str | None, temp: str | None) -> Engine:
         options["memory_limit"] = memory
     if temp is not None:
         options["temp_directory"] = temp
-    return Engine(_quiet(ibis.duckdb.connect(**options)), is_ours=True)
+    return Engine(_without_progress_bar(ibis.duckdb.connect(**options)), is_ours=True)
 
 
-def _quiet(backend: Backend) -> Backend:
+def _without_progress_bar(backend: Backend) -> Backend:
     """Let DuckDB report its progress on request, without its own progress bar."""
     if backend.name == "duckdb":
         backend.con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
@@ -220,7 +221,7 @@ def _connect_url(url: str, engine_options: EngineOptions) -> Engine:
 
     _check_database_file(scheme, url)
     try:
-        backend = _quiet(ibis.connect(url))
+        backend = _without_progress_bar(ibis.connect(url))
         for setting, value in (("memory_limit", engine_options.memory), ("temp_directory", engine_options.temp)):
             if backend.name == "duckdb" and value is not None:
                 quoted = value.replace("'", "''")
@@ -241,7 +242,7 @@ def _check_database_file(scheme: str, url: str) -> None:
 
 
 @contextmanager
-def _watching(backend: Backend, stage: str) -> Iterator[None]:
+def _report_progress(backend: Backend, stage: str) -> Iterator[None]:
     """Report DuckDB's progress to the callback, if there is one, every 0.2 seconds; other engines report none."""
     on_progress = listener.get()
     done = threading.Event()
@@ -273,13 +274,16 @@ def first_line(error: Exception, *addresses: str) -> str:
     'no such column'
     """
     match = TRACEBACK.search(str(error))
-    line = match[1] if match is not None else (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if match is not None:
+        line = match[1]
+    else:
+        lines = str(error).strip().splitlines()
+        line = lines[0] if lines else type(error).__name__
     return hide_secrets(line, *addresses)[:300]
 
 
 def _remedy(error: Exception) -> str:
-    spent = "out of memory" in str(error).lower()
-    if not spent:
+    if "out of memory" not in str(error).lower():
         return ""
     return (
         ". Allow more memory= (--engine duckdb:memory=16GB), or a larger disk for temp= (--engine duckdb:temp=FOLDER)"

@@ -25,7 +25,7 @@ from quorate.backends.source import json_lines_in
 from quorate.backends.transfer import TRANSACTIONAL, drop_table, fill_table, has_table, longest_name, rename_table
 from quorate.blocks.files import FileBlocks
 from quorate.errors import EngineError, NotInMemoryError, UnwritableFileError, shown
-from quorate.io.atomic import check_target, together
+from quorate.io.atomic import atomic_batch, check_target
 from quorate.io.inputs import is_remote, local_path, refuse_input
 from quorate.io.read_table import read_table
 from quorate.progress import report
@@ -51,7 +51,7 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
                 f"The format of {render_address(output)} is not clear. End the name in .parquet, .csv or .jsonl"
             )
         if not is_remote(output):
-            _check_place(path)
+            _check_folder(path)
         elif engine.name != "duckdb" or format_of_labels(output) == "jsonl":
             raise UnwritableFileError(
                 f"only DuckDB can write to {render_address(output)} (Parquet or CSV); name a local file or a table"
@@ -81,7 +81,7 @@ def check_table(engine: Engine, name: str) -> None:
         raise EngineError(f"The table {name!r} exists already. Replace it with --replace, or choose another name")
 
 
-def _check_place(path: Path) -> None:
+def _check_folder(path: Path) -> None:
     if not path.absolute().parent.is_dir():
         raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
     if any(mark in path.name for mark in "*?["):
@@ -156,7 +156,7 @@ def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: s
         with engine.running("voting"):
             make(table_name, database or None)
     else:
-        _under_its_name(engine, name, make)
+        _make_under_temporary_name(engine, name, make)
 
 
 def put_spark_table(engine: Engine, frame: Any, name: str) -> None:
@@ -166,7 +166,7 @@ def put_spark_table(engine: Engine, frame: Any, name: str) -> None:
         within = database or engine.backend.raw_sql("SELECT current_database()").first()[0]  # type: ignore[attr-defined]
         frame.write.saveAsTable(f"`{within}`.`{table_name}`")
 
-    _under_its_name(engine, name, make)
+    _make_under_temporary_name(engine, name, make)
 
 
 @contextmanager
@@ -177,26 +177,26 @@ def all_or_none(engine: Engine) -> Iterator[list[str | None]]:
 
     >>> from quorate.backends.engine import connect
     >>> engine = connect()
-    >>> with suppress(ZeroDivisionError), all_or_none(engine) as made:
+    >>> with suppress(ZeroDivisionError), all_or_none(engine) as new_tables:
     ...     put_table(engine, pa.table({"task": [1]}), "labels")
-    ...     made.append("labels")
+    ...     new_tables.append("labels")
     ...     _ = 1 / 0
     >>> has_table(engine.backend, "labels")
     False
     """
-    made: list[str | None] = []
+    new_tables: list[str | None] = []
     try:
-        with together():
-            yield made
+        with atomic_batch():
+            yield new_tables
     except BaseException:  # also when interrupted
-        for name in made:
+        for name in new_tables:
             if name is not None:
                 with suppress(Exception):  # the connection itself may be gone
                     drop_table(engine.backend, name)
         raise
 
 
-def _under_its_name(engine: Engine, name: str, make: Callable[[str, str | None], object]) -> None:
+def _make_under_temporary_name(engine: Engine, name: str, make: Callable[[str, str | None], object]) -> None:
     """Make a table under a temporary name, and rename it when it is complete.
 
     The temporary name has 24 bytes, which no engine truncates. Its 64 random bits make it unique, so that after an
@@ -271,12 +271,12 @@ def larger_batches(
         waiting.append(rows)
         n += len(part.label)
         if n >= LABELS_PER_BATCH:
-            yield _combined(waiting)
+            yield _combine_batches(waiting)
             waiting = []
             n = 0
         report("voting", tally.n, n_tasks)
     if waiting:
-        yield _combined(waiting)
+        yield _combine_batches(waiting)
 
 
 def labels_of_part(part: LabelRows, names: pa.Array, classes: pa.Array) -> pa.RecordBatch:
@@ -289,7 +289,7 @@ def labels_of_part(part: LabelRows, names: pa.Array, classes: pa.Array) -> pa.Re
     return pa.RecordBatch.from_pydict(part.columns(names, classes))
 
 
-def _combined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _combine_batches(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     (batch,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
     return batch
 
@@ -417,7 +417,7 @@ class KeptLabels:
             from pyarrow import parquet
 
             return iter(parquet.ParquetFile(file).iter_batches())
-        return iter(_typed(read_table(file, dict.fromkeys(self.columns, ""))).to_batches())
+        return iter(_cast_columns(read_table(file, dict.fromkeys(self.columns, ""))).to_batches())
 
     def run(self) -> dict[str, str | list[str] | None]:
         """Describe where the labels come from: the engine, the queries that ran there, and what was written."""
@@ -441,7 +441,7 @@ class KeptLabels:
         return self
 
 
-def _typed(table: pa.Table) -> pa.Table:
+def _cast_columns(table: pa.Table) -> pa.Table:
     """Cast columns of text to their types: the fields of CSV are read as text, missing ones as empty text."""
     kinds = {"n_answers": pa.int64(), "n_abstained": pa.int64(), "tied": pa.bool_()}
     for k, name in enumerate(table.column_names):

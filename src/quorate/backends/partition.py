@@ -145,10 +145,10 @@ def partition_rows(
         for role, coder in coders.items():
             if coder.n_missing and not (role == "label" and takes_blanks(reading)):
                 coder.refuse(role, reading.columns)
-    return _named(tuple(files.paths), coders, used, done, reading)
+    return _code_names(tuple(files.paths), coders, used, done, reading)
 
 
-def _named(
+def _code_names(
     files: tuple[Path, ...], coders: Mapping[str, Coder], used: IntArray, n_rows: int, reading: ReadOptions
 ) -> PartitionedRows:
     """Return the partitioned rows with codes of workers in the order of their ids, and of classes in their order."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from quorate.addresses import public_cause, render_address
 from quorate.answers import Answers
@@ -21,6 +20,7 @@ from quorate.backends.engine import DUCKDB, Engine, EngineOptions, connect, firs
 from quorate.backends.expressions import EngineTable
 from quorate.backends.input_files import record_engine_inputs
 from quorate.backends.partition import hashes_of, plain_column
+from quorate.backends.task_rows import row_order
 from quorate.backends.transfer import quoted
 from quorate.blocks.block import OUT_OF_CORE_METHODS
 from quorate.errors import (
@@ -113,14 +113,14 @@ def open_table(
     try:
         table = found_in(engine, source, reading, engine_options) if ibis_table is None else ibis_table
         record_engine_inputs(engine, table, source)
-        table = _completed(table, reading)
+        table = _with_optional_columns(table, reading)
         if not set(reading.columns) <= set(table.columns):
             proposal = looks_like_pairs(list(table.columns), render_address(source) if source is not None else "FILE")
             if proposal is not None and not any(reading.chosen.values()):
                 raise PairwiseFileError(f"The table holds {proposal.sentence}. To rank its items: {proposal.command}")
             refuse_other_names(table.columns, reading.chosen, "the table")
-        check_columns(table.columns, wanted_columns(reading, engine_options), "the table")
-        for name in wanted_columns(reading, engine_options):
+        check_columns(table.columns, required_columns(reading, engine_options), "the table")
+        for name in required_columns(reading, engine_options):
             kind = table[name].type()
             if kind.is_nested():
                 raise ColumnTypeError(
@@ -132,7 +132,7 @@ def open_table(
     return engine, table
 
 
-def _completed(table: EngineTable, reading: ReadOptions) -> EngineTable:
+def _with_optional_columns(table: EngineTable, reading: ReadOptions) -> EngineTable:
     """Add columns that scores may lack: a single worker for all rows, and scores under another usual name."""
     if not reading.is_score:
         return table
@@ -159,17 +159,17 @@ def found_in(engine: Engine, source: Source, reading: ReadOptions, engine_option
                 f"With connect= the answers are a table of {engine.name}. Name it with table={render_address(source)}"
             )
         return _file(engine, source, reading)
-    return engine.upload(read_table(source, wanted_columns(reading, engine_options)))
+    return engine.upload(read_table(source, required_columns(reading, engine_options)))
 
 
-def wanted_columns(reading: ReadOptions, engine_options: EngineOptions = DUCKDB) -> dict[str, str]:
+def required_columns(reading: ReadOptions, engine_options: EngineOptions = DUCKDB) -> dict[str, str]:
     """Return the names of the columns and, for each, the remedy if it is missing.
 
-    >>> list(wanted_columns(ReadOptions("item"), EngineOptions(order="day")))
+    >>> list(required_columns(ReadOptions("item"), EngineOptions(order="day")))
     ['item', 'worker', 'label', 'day']
     """
     order = {} if engine_options.order is None else {engine_options.order: "Choose one with order= (--order)"}
-    return reading.wanted() | order
+    return reading.required_columns() | order
 
 
 def _table(engine: Engine, name: str) -> EngineTable:
@@ -270,10 +270,10 @@ def json_lines_in(engine: Engine, path: str, columns: Sequence[str]) -> EngineTa
             raise ColumnTypeError(
                 f"column {name!r} of {path} changes its type from line to line; give all its values one type"
             )
-    made = [name for name in columns if kinds.get(name, "").startswith(MADE_OF_TEXT)]
-    if not made:
+    converted_to_text = [name for name in columns if kinds.get(name, "").startswith(MADE_OF_TEXT)]
+    if not converted_to_text:
         return table
-    return engine.backend.read_json(path, columns={**kinds, **dict.fromkeys(made, "VARCHAR")})
+    return engine.backend.read_json(path, columns={**kinds, **dict.fromkeys(converted_to_text, "VARCHAR")})
 
 
 def _format(path: str) -> str:
@@ -398,12 +398,14 @@ def find_answers(source: Source, reading: ReadOptions, engine_options: EngineOpt
     return EngineSource(engine, table, n_rows, reading, choice)
 
 
-def read_into_memory(engine_source: EngineSource, also: Sequence[str] = (), *, sample: bool = False) -> EngineReading:
+def read_into_memory(
+    engine_source: EngineSource, extra_columns: Sequence[str] = (), *, sample: bool = False
+) -> EngineReading:
     """Read the engine's answers into memory, or a sample of whole tasks.
 
     Args:
         engine_source: the answers.
-        also: additional columns, such as times; the ``source`` of the result is then the table.
+        extra_columns: such as times; the ``source`` of the result is then the table.
         sample: if there are too many answers, read as many whole tasks as memory holds, chosen by a hash of their ids.
 
     Raises:
@@ -418,8 +420,8 @@ def read_into_memory(engine_source: EngineSource, also: Sequence[str] = (), *, s
         raise engine_source.refuse("this")
     reading = engine_source.reading
     order = engine_source.engine_options.order
-    names = dict.fromkeys([*wanted_columns(reading, engine_source.engine_options), *also])
-    check_columns(engine_source.table.columns, dict.fromkeys(also, "Choose one of them"), "the table")
+    names = dict.fromkeys([*required_columns(reading, engine_source.engine_options), *extra_columns])
+    check_columns(engine_source.table.columns, dict.fromkeys(extra_columns, "Choose one of them"), "the table")
     query = engine_source.table.select(*names)
     batches = engine_source.engine.stream(query, "reading the answers", engine_source.n_rows)
     table = pa.Table.from_batches(batches if engine_source.is_small else _sampled_rows(batches, engine_source))
@@ -427,7 +429,7 @@ def read_into_memory(engine_source: EngineSource, also: Sequence[str] = (), *, s
     if order is not None:
         table = _put_in_order(table, reading, order)
     answers = replace(read_rows(table, reading, ordered=False), judges=reading.judges)
-    source = table if also else engine_source.choice.source
+    source = table if extra_columns else engine_source.choice.source
     return EngineReading(answers, source, reading, is_sample=not engine_source.is_small, engine_source=engine_source)
 
 
@@ -503,10 +505,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _put_in_order(table: pa.Table, reading: ReadOptions, order: str) -> pa.Table:
-    """Return the rows in their order, if the first or the last answer is to count.
-
-    If two labels have the same position in the order, the first class counts.
-    """
+    """Return the rows in their order, if the first or the last answer is to count; see `row_order`."""
     missing = table.column(order).null_count
     if missing:
         raise BlankFieldError(f"the column that orders the answers is missing in {count(missing, 'row')}")
@@ -518,6 +517,4 @@ def _put_in_order(table: pa.Table, reading: ReadOptions, order: str) -> pa.Table
         codes = codes.copy()
         more = reading.abstain or reading.map is not None  # labels that are not classes
         codes[present] = order_classes(codes[present], names, None if more else reading.classes)[0]
-    towards = "ascending" if reading.on_conflict == "first" else "descending"
-    keyed = pa.table({"order": table.column(order), "class": from_numpy(codes)})
-    return table.take(pc.sort_indices(keyed, [("order", "ascending"), ("class", towards)]))
+    return table.take(row_order(table.column(order), codes, reading.on_conflict))

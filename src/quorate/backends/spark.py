@@ -98,9 +98,9 @@ class SparkBlocks:
         n_rows = min(self.n_workers * m, -(-self.n_answers // max(self.rdd.getNumPartitions(), 1)))
         of_matrices = n_rows * (8 * m + ROW_BYTES)
         size = max(len(pickle.dumps(parameters, protocol=5)), 8 * self.n_workers * m * symbols, of_matrices)
-        return self._combined(added, size, kernel, parameters)
+        return self._combine(added, size, kernel, parameters)
 
-    def _combined(
+    def _combine(
         self,
         combine: Callable[[Iterable[Sums]], Sums],
         size: int,
@@ -155,10 +155,10 @@ class SparkBlocks:
         while True:
             parts = list(self.each_named(tasks_up_to_hash, hash_below(share)))
             if share >= 1 or sum(part[0].answers.stop for part in parts) >= n_answers:
-                return trim_sample(self._sampled(parts), n_answers)
+                return trim_sample(self._named_sample(parts), n_answers)
             share *= 2
 
-    def _sampled(self, parts: list[tuple[Block, pa.Array]]) -> Sampled:
+    def _named_sample(self, parts: list[tuple[Block, pa.Array]]) -> Sampled:
         all_tasks = one_block([block for block, _ in parts])
         names = pa.concat_arrays([names for _, names in parts])
         return Sampled(named_answers(all_tasks, self.class_of_symbol, names, self.crowd_info), all_tasks.gold)
@@ -182,7 +182,7 @@ class SparkBlocks:
         peers = [np.zeros(0, np.int64)]
         for low in range(0, self.n_workers, at_once):
             span = low, min(low + at_once, self.n_workers), self.n_workers
-            (bits,) = self._combined(bitwise_or, MAX_PEER_BITS // 8, peer_bits_in, span)
+            (bits,) = self._combine(bitwise_or, MAX_PEER_BITS // 8, peer_bits_in, span)
             n_peers: IntArray = BITS_OF_BYTE[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
             peers.append(np.maximum(n_peers - 1, 0))  # without the worker itself
         return np.concatenate(peers)
@@ -249,10 +249,10 @@ def build_spark_blocks(
         rdd = rdd.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             row_totals: list[RowTotals] = rdd.filter(_is_row_totals).collect()
-            totals, missing = _merged(row_totals, rows, reading)
+            totals, missing = _merge_totals(row_totals, rows, reading)
             check_totals(totals, rows, reading, missing)
             classes, code = classes_in_use(rows, totals, reading)
-            known = _known(gold, row_totals, classes)
+            known = _gold_of_tasks(gold, row_totals, classes)
             n_tasks = [0 if part.totals is None else part.totals.n_tasks for part in row_totals]
             first = tuple(int(low) for low in np.cumsum([0, *n_tasks]))
             # There are answers, so there are tasks.
@@ -282,7 +282,7 @@ def _is_row_totals(element: Piece | RowTotals) -> bool:
     return isinstance(element, RowTotals)
 
 
-def _merged(row_totals: list[RowTotals], rows: PartitionedRows, reading: ReadOptions) -> tuple[Totals, Coder]:
+def _merge_totals(row_totals: list[RowTotals], rows: PartitionedRows, reading: ReadOptions) -> tuple[Totals, Coder]:
     """Return the sums of the totals of all partitions, and their missing task ids."""
     totals = no_totals(rows)
     missing = Coder(reading.columns[0])
@@ -296,7 +296,7 @@ def _merged(row_totals: list[RowTotals], rows: PartitionedRows, reading: ReadOpt
     return totals, missing
 
 
-def _known(gold: LocalGold | None, row_totals: list[RowTotals], classes: pa.Array) -> IntArray | None:
+def _gold_of_tasks(gold: LocalGold | None, row_totals: list[RowTotals], classes: pa.Array) -> IntArray | None:
     """Return the class of each known label, and at the end the class -1 of tasks without one."""
     if gold is None:
         return None
@@ -362,7 +362,7 @@ def label_frame(labelling: Labelling, blocks: SparkBlocks) -> Iterator[Any]:
     try:
         streams = blocks.rdd.mapPartitionsWithIndex(OnEach(broadcast, named=True))
         frame = session.createDataFrame(streams, "stream binary", verifySchema=False)
-        yield frame.mapInArrow(_opened, schema)
+        yield frame.mapInArrow(_open_streams, schema)
     finally:
         broadcast.destroy()
 
@@ -375,7 +375,7 @@ def _written_as_stream(block: Block, names: pa.Array, labelling: Labelling, clas
     return (bytearray(sink.getvalue()),)
 
 
-def _opened(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _open_streams(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for stream in batch.column("stream"):
             yield from pa.ipc.open_stream(stream.as_buffer())

@@ -138,10 +138,10 @@ class Packing:
 
     def numbered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows with codes of workers and classes, and the key of the partition of their task."""
-        for table in _larger(batches):
+        for table in _merge_small_batches(batches):
             columns = {name: plain_column(table.column(name).combine_chunks()) for name in table.column_names}
             w, c = (self._codes(columns[role], role) for role in ("worker", "label"))
-            part = (_position(hashes_of(columns["task"]), len(self.keys)) >> HALF_BITS).astype(np.int64)
+            part = (_shuffle_key(hashes_of(columns["task"]), len(self.keys)) >> HALF_BITS).astype(np.int64)
             out = {"key": from_numpy(self.keys[part]), "task": table.column("task")}
             out |= {"w": from_numpy(w), "c": from_numpy(c)}
             if "order" in columns:
@@ -195,8 +195,8 @@ class Packing:
                 yield pa.Table.from_batches(table_batches).drop_columns("key")
             return
         with TaskFiles(folder, self.bits) as files:
-            for table in _larger(batches):
-                inside = _position(hashes_of(table.column("task").combine_chunks()), len(self.keys)) << HALF_BITS
+            for table in _merge_small_batches(batches):
+                inside = _shuffle_key(hashes_of(table.column("task").combine_chunks()), len(self.keys)) << HALF_BITS
                 files.put(table.drop_columns("key"), (inside >> np.uint64(64 - self.bits)).astype(np.uint16))
         for path in files.paths:
             if path.exists():
@@ -220,12 +220,12 @@ def _piece(block: Block, names: pa.Array) -> Piece:
     )
 
 
-def _position(hashes: NDArray[np.uint64], n: int) -> NDArray[np.uint64]:
+def _shuffle_key(hashes: NDArray[np.uint64], n: int) -> NDArray[np.uint64]:
     """Return the position of hashes in n partitions, in their order: the partition << 32 | the position within it."""
     return (hashes >> HALF_BITS) * np.uint64(n)
 
 
-def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _merge_small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
@@ -298,12 +298,12 @@ def pack_in_spark(frame: Any, rows: PartitionedRows, reading: ReadOptions, gold:
     fields = [StructField("key", LongType()), field_of["task"], StructField("w", IntegerType())]
     fields += [StructField("c", IntegerType()), *([field_of["order"]] if "order" in field_of else [])]
     numbered = frame.mapInArrow(OnExecutor(broadcast, "numbered"), StructType(fields))
-    together = numbered.repartition(n, "key")
-    packed = together.mapInArrow(OnExecutor(broadcast, "packed"), StructType([StructField("piece", BinaryType())]))
-    return packed.rdd.map(_loaded), broadcast
+    shuffled = numbered.repartition(n, "key")
+    packed = shuffled.mapInArrow(OnExecutor(broadcast, "packed"), StructType([StructField("piece", BinaryType())]))
+    return packed.rdd.map(_unpickle), broadcast
 
 
-def _loaded(row: Any) -> Piece | RowTotals:
+def _unpickle(row: Any) -> Piece | RowTotals:
     piece: Piece | RowTotals = pickle.loads(row.piece)
     return piece
 

@@ -108,13 +108,13 @@ def resolve_task_rows(
     all_answer = present.all() and (label >= 0).all()  # else a task may have no answer left
     task, names = _codes_from_integers(column) if all_answer and reading.on_conflict != "drop" else (None, None)
     if task is None:
-        task, names = _numbered(column, (worker, label), rows, reading, missing)
+        task, names = _code_tasks(column, (worker, label), rows, reading, missing)
         present &= task >= 0
     totals.n_skipped += len(present) - int(present.sum())
     abstentions = (w >= 0) & (task >= 0) & (label <= ABSTAINS)
     present &= label >= 0
     if "order" in table.column_names:
-        order = _row_order(table, label, reading)
+        order = row_order(table.column("order"), label, reading.on_conflict)
         task = task[order]
         worker = worker[order]
         label = label[order]
@@ -146,7 +146,7 @@ def resolve_task_rows(
     return TaskRows(names, resolved, symbol, abstentions_left if rows.n_abstentions else None)
 
 
-def _numbered(
+def _code_tasks(
     column: pa.ChunkedArray,
     codes: tuple[IntArray, IntArray],
     rows: PartitionedRows,
@@ -203,11 +203,19 @@ def _numbers(column: pa.ChunkedArray) -> IntArray:
     return np.concatenate([to_numpy(chunk) for chunk in column.chunks])
 
 
-def _row_order(table: pa.Table, label: IntArray, reading: ReadOptions) -> IntArray:
-    """Return the indices that put rows in their order; of two at one position the first class counts, as in memory."""
-    towards = "ascending" if reading.on_conflict == "first" else "descending"
-    keyed = pa.table({"order": table.column("order"), "class": from_numpy(label)})
-    return to_numpy(pc.sort_indices(keyed, [("order", "ascending"), ("class", towards)])).astype(np.int64)
+def row_order(order: pa.ChunkedArray, class_code: IntArray, on_conflict: str) -> IntArray:
+    """Return the indices that sort rows by the order column, for a policy by which the first or the last answer counts.
+
+    If two labels have the same position in the order, the first class counts.
+
+    >>> row_order(pa.chunked_array([[2, 1, 1]]), np.array([0, 1, 0]), "first").tolist()
+    [2, 1, 0]
+    >>> row_order(pa.chunked_array([[2, 1, 1]]), np.array([0, 1, 0]), "last").tolist()
+    [1, 2, 0]
+    """
+    class_order = "ascending" if on_conflict == "first" else "descending"
+    keys = pa.table({"order": order, "class": from_numpy(class_code)})
+    return to_numpy(pc.sort_indices(keys, [("order", "ascending"), ("class", class_order)])).astype(np.int64)
 
 
 def _note_clash(
@@ -220,13 +228,15 @@ def _note_clash(
 ) -> None:
     """Count the workers who gave a task several labels, and keep the first one as an example."""
     task, worker, label = (code[rows] for code in codes)
-    new = np.concatenate([[True], (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])])
-    totals.n_clashes += int(new.sum())
+    is_first = np.concatenate([[True], (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])])
+    n_clashes = int(is_first.sum())
+    totals.n_clashes += n_clashes
     if totals.clash is None:
-        end = int(np.flatnonzero(new)[1]) if new.sum() > 1 else len(new)
-        named = int(task[0]) + _smallest(column) if names is None else names[int(task[0])].as_py()
-        labels = take(partitioned.answered, np.sort(label[:end])).to_pylist()
-        totals.clash = (named, partitioned.worker_names[int(worker[0])].as_py(), labels)
+        n_rows = int(np.flatnonzero(is_first)[1]) if n_clashes > 1 else len(is_first)  # of the first clash
+        task_id = int(task[0]) + _smallest(column) if names is None else names[int(task[0])].as_py()
+        worker_id = partitioned.worker_names[int(worker[0])].as_py()
+        labels = take(partitioned.answered, np.sort(label[:n_rows])).to_pylist()
+        totals.clash = (task_id, worker_id, labels)
 
 
 def check_totals(totals: Totals, rows: PartitionedRows, reading: ReadOptions, missing: Coder) -> None:

@@ -37,12 +37,12 @@ def drop_table(backend: Backend, name: str) -> None:
     _run(backend, f"DROP TABLE IF EXISTS {quoted(backend, name)}")
 
 
-def replace_tables(backend: Backend, made: Mapping[str, str]) -> None:
+def replace_tables(backend: Backend, table_for_name: Mapping[str, str]) -> None:
     """Give tables the names of existing ones, which are dropped; in one transaction if the engine has transactions.
 
     Args:
         backend: the engine.
-        made: new name -> table that gets it.
+        table_for_name: new name -> table that gets it.
 
     >>> import ibis
     >>> backend = ibis.duckdb.connect()
@@ -56,7 +56,7 @@ def replace_tables(backend: Backend, made: Mapping[str, str]) -> None:
     if is_transactional:
         _run(backend, "BEGIN")
     try:
-        for name, temporary in made.items():
+        for name, temporary in table_for_name.items():
             drop_table(backend, name)
             rename_table(backend, temporary, name)
     except BaseException:

@@ -116,14 +116,14 @@ def aggregate(
     name, options = method_options(method)
     kind, level = _interval_choice(intervals)
     model_name, model_file = _split_name(predictions)
-    given = {
+    method_parameters = {
         "ordered": ordered or None,
         "costs": costs,
         "skills": known_workers,
         "predictions": model_file,
         "predictions_name": model_name,
     }
-    options |= {option_name: value for option_name, value in given.items() if value is not None}
+    options |= {option_name: value for option_name, value in method_parameters.items() if value is not None}
     options |= {"level": level, "intervals": kind}
     if min_confidence is not None and not 0 <= min_confidence <= 1:
         raise OptionError(f"--min-confidence must lie between 0 and 1 (for example 0.9), got {min_confidence:g}")
@@ -193,7 +193,7 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
         written_line,
     )
     from quorate.errors import OptionError
-    from quorate.io.atomic import together
+    from quorate.io.atomic import atomic_batch
     from quorate.io.write_table import write_table, write_tables
     from quorate.methods.aggregate import aggregate
     from quorate.notes import shell_command, typed_source
@@ -236,7 +236,7 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
                 table = with_texts(table, texts, reading.answers)
             return for_files(table, reading, plain_columns=parameters["plain_columns"])
 
-        with together():  # all files are written, or none
+        with atomic_batch():  # all files are written, or none
             if to is not None and reading.export is not None:
                 from quorate.io.exports.write_back import write_back
 
@@ -332,7 +332,7 @@ def _aggregate_out_of_core(
     workers_out = parameters["workers_out"]
     kind = options.pop("intervals")
     level = options.pop("level")
-    with writing_tables(source.engine, parameters) as put, showing_progress(), all_or_none(source.engine) as made:
+    with writing_tables(source.engine, parameters) as put, showing_progress(), all_or_none(source.engine) as new_tables:
         table = put.name_for("output_table")
         result = aggregate_source(
             source,
@@ -343,7 +343,7 @@ def _aggregate_out_of_core(
             choice=interval_choice(kind, level),
             **options,
         )
-        made.append(table)
+        new_tables.append(table)
         if workers_out is not None:
             write_table(rounded(result.workers), workers_out)
         put("workers_table", lambda: result.workers)

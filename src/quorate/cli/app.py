@@ -86,53 +86,53 @@ def _quorate(
     """Turn the answers of several people or models into one label per task, and find out whom to trust."""
 
 
-class Listed(NamedTuple):
-    """A command, or a group of commands."""
+class CommandEntry(NamedTuple):
+    """A command, or a group of commands, that is imported when it is run or listed."""
 
     name: str
     panel: str | None  # of `quorate --help`; None if it is not listed there
-    place: str  # module of `quorate.cli` and name in it, with a dot
+    location: str  # module of `quorate.cli` and name in it, with a dot
     command_class: str | None = None  # likewise; None for a group
     settings: dict[str, Any] | None = None  # of its context
 
 
 # In the order of `quorate --help`.
 COMMANDS = (
-    Listed("doctor", START, "doctor.doctor", "doctor.DoctorCommand"),
-    Listed("demo", START, "simulate.demo", "command.Command"),
-    Listed("aggregate", START, "aggregate.aggregate", "options.CleaningCommand"),
-    Listed("report", START, "report.report", "options.AnswersCommand"),
-    Listed("diagnose", UNDERSTAND, "diagnose.diagnose", "diagnose.DiagnoseCommand"),
-    Listed("agreement", UNDERSTAND, "agreement.agreement", "options.AnswersCommand"),
-    Listed("advise", UNDERSTAND, "advise.advise", "advise.AdviseCommand"),
-    Listed("rank", UNDERSTAND, "rank.rank", "rank.RankCommand"),
-    Listed("rate", UNDERSTAND, "rate.rate", "rate.RateCommand"),
-    Listed("estimate", MEASURE, "estimate.estimate", "options.AnswersCommand"),
-    Listed("check", MEASURE, "check.check", "check.CheckCommand"),
-    Listed("score", MEASURE, "score.score", "command.Command"),
-    Listed("compare", MEASURE, "compare.compare", "options.AnswersCommand"),
-    Listed("convert", MOVE, "convert.convert", "convert.ConvertCommand"),
-    Listed("labelstudio", MOVE, "label_studio.app"),
-    Listed("pull", None, "label_studio.pull", "label_studio.OldName"),
-    Listed("push", None, "label_studio.push", "label_studio.OldName"),
-    Listed("ledger", MOVE, "ledger.app"),
-    Listed("methods", RESEARCH, "compare.methods", "command.Command"),
-    Listed("simulate", RESEARCH, "simulate.simulate", "command.Command"),
-    Listed("datasets", RESEARCH, "datasets.app"),
-    Listed(
+    CommandEntry("doctor", START, "doctor.doctor", "doctor.DoctorCommand"),
+    CommandEntry("demo", START, "simulate.demo", "command.Command"),
+    CommandEntry("aggregate", START, "aggregate.aggregate", "options.CleaningCommand"),
+    CommandEntry("report", START, "report.report", "options.AnswersCommand"),
+    CommandEntry("diagnose", UNDERSTAND, "diagnose.diagnose", "diagnose.DiagnoseCommand"),
+    CommandEntry("agreement", UNDERSTAND, "agreement.agreement", "options.AnswersCommand"),
+    CommandEntry("advise", UNDERSTAND, "advise.advise", "advise.AdviseCommand"),
+    CommandEntry("rank", UNDERSTAND, "rank.rank", "rank.RankCommand"),
+    CommandEntry("rate", UNDERSTAND, "rate.rate", "rate.RateCommand"),
+    CommandEntry("estimate", MEASURE, "estimate.estimate", "options.AnswersCommand"),
+    CommandEntry("check", MEASURE, "check.check", "check.CheckCommand"),
+    CommandEntry("score", MEASURE, "score.score", "command.Command"),
+    CommandEntry("compare", MEASURE, "compare.compare", "options.AnswersCommand"),
+    CommandEntry("convert", MOVE, "convert.convert", "convert.ConvertCommand"),
+    CommandEntry("labelstudio", MOVE, "label_studio.app"),
+    CommandEntry("pull", None, "label_studio.pull", "label_studio.OldName"),
+    CommandEntry("push", None, "label_studio.push", "label_studio.OldName"),
+    CommandEntry("ledger", MOVE, "ledger.app"),
+    CommandEntry("methods", RESEARCH, "compare.methods", "command.Command"),
+    CommandEntry("simulate", RESEARCH, "simulate.simulate", "command.Command"),
+    CommandEntry("datasets", RESEARCH, "datasets.app"),
+    CommandEntry(
         *("reproduce", None, "reproduce.reproduce", "command.TyperCommand"),
         {"allow_extra_args": True, "ignore_unknown_options": True},
     ),
 )
 
 
-def _found(place: str) -> Any:
+def _imported(location: str) -> Any:
     """Return an object of a module of `quorate.cli`, which is imported."""
-    file, name = place.split(".")
-    return getattr(import_module(f"quorate.cli.{file}"), name)
+    module, name = location.split(".")
+    return getattr(import_module(f"quorate.cli.{module}"), name)
 
 
-def program(commands: Sequence[Listed] = COMMANDS, *, has_options: bool = True) -> typer.Typer:
+def program(commands: Sequence[CommandEntry] = COMMANDS, *, has_options: bool = True) -> typer.Typer:
     """Return the program with these commands; the modules of other commands are not imported.
 
     Args:
@@ -149,17 +149,17 @@ def program(commands: Sequence[Listed] = COMMANDS, *, has_options: bool = True) 
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     application.callback()(_quorate)
-    for listed in commands:
-        command = _found(listed.place)
-        shown: dict[str, Any] = {"hidden": listed.panel is None, "rich_help_panel": listed.panel}
+    for entry in commands:
+        command = _imported(entry.location)
+        shown: dict[str, Any] = {"hidden": entry.panel is None, "rich_help_panel": entry.panel}
         if not has_options:
-            description = command.info.help if listed.command_class is None else command.__doc__
-            application.command(listed.name, help=description, **shown)(lambda: None)
-        elif listed.command_class is None:
-            application.add_typer(command, name=listed.name, **shown)
+            description = command.info.help if entry.command_class is None else command.__doc__
+            application.command(entry.name, help=description, **shown)(lambda: None)
+        elif entry.command_class is None:
+            application.add_typer(command, name=entry.name, **shown)
         else:
             application.command(
-                listed.name, cls=_found(listed.command_class), context_settings=listed.settings, **shown
+                entry.name, cls=_imported(entry.command_class), context_settings=entry.settings, **shown
             )(command)
     return application
 
@@ -183,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(words: Sequence[str]) -> None:
     token = in_shell.set(True)
     # Only the named command, and none for --version: importing and inspecting all commands takes 0.03 seconds.
-    needed = [listed for listed in COMMANDS if listed.name == words[0]]
+    needed = [entry for entry in COMMANDS if entry.name == words[0]]
     if not needed and words[0] != "--version":
         needed = list(COMMANDS)
     has_options = words[0] not in HELP or COMPLETION in os.environ

@@ -78,7 +78,7 @@ def check(
     from quorate.cli.terminal import print_json, print_lines, showing_progress
     from quorate.diagnostics.check import FAIL, PASS, check, kinds_of
     from quorate.errors import OptionError
-    from quorate.io.atomic import together
+    from quorate.io.atomic import atomic_batch
     from quorate.io.write_table import append_text, write_text
 
     agreement_limits = _agreement_limits(min_agreement or [])
@@ -121,7 +121,7 @@ def check(
         )
         for limit in report.checks
     ]
-    with together():  # all files are written, or none
+    with atomic_batch():  # all files are written, or none
         if junit is not None:
             write_text(as_junit(outcomes, suite) + "\n", junit)
         if summary is not None:

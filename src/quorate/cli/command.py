@@ -51,7 +51,7 @@ def declared(function: Callable[..., None]) -> list[Any]:
 
 
 @cache
-def _shared(function: Callable[..., None]) -> list[Any]:
+def _declared_once(function: Callable[..., None]) -> list[Any]:
     """Return the options that a function declares for several commands, which share these objects."""
     return declared(function)
 
@@ -121,7 +121,7 @@ class Command(TyperCommand):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         own_options = settings["params"]
         # If two functions declare an option, the later function overrides the earlier one.
-        by_name = {parameter.name: parameter for function in self.shared for parameter in _shared(function)}
+        by_name = {parameter.name: parameter for function in self.shared for parameter in _declared_once(function)}
         shared = [parameter for name, parameter in by_name.items() if name not in self.left_out]
         self.shared_names = tuple(parameter.name for parameter in shared)
         self.shows_all = False

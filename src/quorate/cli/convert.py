@@ -69,7 +69,7 @@ def convert(
     """
     from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress, written_line
     from quorate.errors import OptionError
-    from quorate.io.atomic import together
+    from quorate.io.atomic import atomic_batch
     from quorate.io.exports.detect import read_export
     from quorate.io.exports.write_back import TOOLS, write_back
     from quorate.io.write_table import write_table
@@ -105,7 +105,7 @@ def convert(
     if gold_out is not None and export.gold is None:
         raise OptionError(f"{file} marks no label as known. Leave out --gold-out")
     content = json_text(export.to_dict()) if json else ""
-    with together():  # all files are written, or none
+    with atomic_batch():  # all files are written, or none
         if gold_out is not None and export.gold is not None:
             write_table(export.gold, gold_out, excel_safe=excel_safe)
         if labels is not None and to is not None:

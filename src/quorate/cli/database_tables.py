@@ -56,7 +56,7 @@ class TableWriter:
             return
         from quorate.backends.transfer import replace_tables
 
-        pairs = {self.names[option]: made for option, made in self.temporary.items()}
+        pairs = {self.names[option]: temporary_name for option, temporary_name in self.temporary.items()}
         with self.engine.running("replacing tables"):
             replace_tables(self.engine.backend, pairs)
 

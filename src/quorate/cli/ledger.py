@@ -135,7 +135,7 @@ def aggregate_ledger(
     )
     from quorate.io.write_table import write_tables
 
-    with _aggregated(ledger, method, gold) as (book, result):
+    with _aggregate_ledger(ledger, method, gold) as (book, result):
         listed = {"labels": output is None, "workers": workers_out is None}
         content = json_text(result.to_dict(**listed)) if json else ""
         write_tables(
@@ -159,7 +159,7 @@ def aggregate_ledger(
 
 
 @contextmanager
-def _aggregated(ledger: str, method: str, gold: list[str] | None) -> "Iterator[tuple[Ledger, Result]]":
+def _aggregate_ledger(ledger: str, method: str, gold: list[str] | None) -> "Iterator[tuple[Ledger, Result]]":
     """Aggregate a ledger; commands that are printed inside the block name the ledger and the files of known labels."""
     import shlex
 
@@ -213,7 +213,7 @@ def show_ledger(
             json=json,
         )
         return
-    with _aggregated(ledger, method, gold) as (_, result):
+    with _aggregate_ledger(ledger, method, gold) as (_, result):
         if json:
             print_json(result.to_dict(labels=False, workers=False))
             return

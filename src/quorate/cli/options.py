@@ -442,7 +442,7 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
     if isinstance(answers, Reading) and ctx.info_name != "aggregate":  # the summary of aggregate has this warning
         print_lines(_spelling_warnings(answers), error=True)
     try:
-        with printed_commands_use(_typed(parameters, answers), partial(repeated_options, ctx)):
+        with printed_commands_use(_source_as_typed(parameters, answers), partial(repeated_options, ctx)):
             yield answers
     finally:
         source = getattr(answers, "engine_source", None) if isinstance(answers, Reading) else answers
@@ -459,18 +459,18 @@ def _spelling_warnings(reading: "Reading") -> list[str]:
     return [f"Warning: {for_shell(note)}." for note in spelling_notes(reading.answers.classes)]
 
 
-def _typed(parameters: Mapping[str, Any], source: "Reading | EngineSource") -> str:
+def _source_as_typed(parameters: Mapping[str, Any], source: "Reading | EngineSource") -> str:
     """Return the file and its reading options, quoted for a shell, for the commands that outputs print."""
     import shlex
 
-    from quorate.io.proposals import typed
+    from quorate.io.proposals import source_as_typed
 
     flags_and_values = [
         (flag_of(name), parameters[name]) for name in ENGINE_OPTIONS if parameters.get(name) is not None
     ]
     words = [word for pair in flags_and_values for word in pair]
     reading = source.reading if hasattr(source, "reading") else source.options
-    return " ".join(filter(None, [typed(parameters["file"], reading), shlex.join(words)]))
+    return " ".join(filter(None, [source_as_typed(parameters["file"], reading), shlex.join(words)]))
 
 
 @contextmanager
@@ -682,8 +682,8 @@ def find_in_engine(
         source = find_answers(file, reading, engine_options)
         time = parameters.get("time")
         try:
-            also = [] if time is None else [time]
-            answers = read_into_memory(source, also, sample=sample) if source.is_small or sample else source
+            extra_columns = [] if time is None else [time]
+            answers = read_into_memory(source, extra_columns, sample=sample) if source.is_small or sample else source
         except BaseException:
             source.engine.close()
             raise

@@ -216,7 +216,7 @@ def _rank(parameters: Mapping[str, Any]) -> "Ranking":
 def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:
     from quorate.cli.outputs import rounded
     from quorate.cli.terminal import print_head, print_json, print_lines, written_line
-    from quorate.io.atomic import together
+    from quorate.io.atomic import atomic_batch
     from quorate.io.write_table import write_table, write_tables
     from quorate.ranking.tables import in_elo
 
@@ -232,7 +232,7 @@ def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:
             "Pairs chosen because of earlier answers make later intervals too narrow. A fifth of the proposed pairs "
             "are random to limit this. Add --adaptive next time for a warning about it."
         )
-    with together():
+    with atomic_batch():
         if parameters["report_out"] is not None:
             ranking.report(parameters["report_out"])
         tables: list[tuple[Any, str | None]] = [

@@ -84,8 +84,8 @@ def _read(parameters: Mapping[str, Any]) -> "Scores | EngineSource":
     from quorate.cli.terminal import showing_progress
     from quorate.io.scores import read_score_source, score_options
 
-    given = {**library_options(parameters), "score": parameters.get("score")}
-    options = score_options({name: value for name, value in given.items() if value is not None})
+    score_parameters = {**library_options(parameters), "score": parameters.get("score")}
+    options = score_options({name: value for name, value in score_parameters.items() if value is not None})
     from_engine = find_in_engine(parameters, options, command="rate", sample=False)
     if isinstance(from_engine, EngineReading):
         assert from_engine.engine_source is not None
@@ -158,7 +158,7 @@ def rate(
     from quorate.cli.database_tables import writing_tables
     from quorate.cli.outputs import in_user_columns, rounded
     from quorate.cli.terminal import print_head, print_json, print_lines, showing_progress, written_line
-    from quorate.io.atomic import together
+    from quorate.io.atomic import atomic_batch
     from quorate.io.scores import Scores
     from quorate.io.write_table import write_table, write_tables
     from quorate.rating.rate import rate
@@ -180,7 +180,7 @@ def rate(
     def written(table: "Table") -> "Table":
         return rounded(table) if plain_columns else in_user_columns(table, reading)
 
-    with writing_tables(getattr(scores, "engine", None), ctx.params) as put, together():
+    with writing_tables(getattr(scores, "engine", None), ctx.params) as put, atomic_batch():
         write_tables(
             [(lambda: written(rating.scores), output), (lambda: written(rating.workers), workers_out)],
             output_format,

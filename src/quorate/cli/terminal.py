@@ -221,19 +221,19 @@ def print_head(
     """
     rows = table.arrow
     n = len(table) if total is None else total
-    if by is None or n == 0:
+    remark = ""
+    if by is None:
         head = rows.slice(0, most)
-        which = f"first {most}"
+        if n > most:
+            remark = f" (the first {most} of {n:,})"
     else:
         head = rows.take(np.argsort(by, kind="stable")[:most])
-        which = f"{most} {how}," if n > most else f"{how.removeprefix('with the ')} first"
-    more = ""
-    if n > most:
-        more = f" (the {which} of {n:,})"
-    elif how and n > 1:
-        more = f" ({which})"
+        if n > most:
+            remark = f" (the {most} {how}, of {n:,})"
+        elif n > 1:
+            remark = f" ({how.removeprefix('with the ')} first)"
     names = [name for name in rows.column_names if _is_shown(name, rows.column(name))]
-    print_table(title + more, names, [list(row.values()) for row in head.select(names).to_pylist()])
+    print_table(title + remark, names, [list(row.values()) for row in head.select(names).to_pylist()])
 
 
 def _is_shown(name: str, column: "pa.ChunkedArray") -> bool:

@@ -95,9 +95,9 @@ class LabelStudio:
         except ServiceError:
             return {}
         listed = response if isinstance(response, list) else []
-        wanted = ("id", "email", "first_name", "last_name", "username")
+        fields = ("id", "email", "first_name", "last_name", "username")
         return {
-            person["id"]: {name: person[name] for name in wanted if person.get(name)}
+            person["id"]: {name: person[name] for name in fields if person.get(name)}
             for person in listed
             if isinstance(person, dict) and isinstance(person.get("id"), int)
         }
@@ -144,7 +144,7 @@ class LabelStudio:
                 return json.loads(answer.read())
         except HTTPError as error:
             with error:
-                why = "; ".join(self._why(error))
+                why = "; ".join(self._reasons(error))
             raise ServiceError(f"{self.url} refused the request ({error.code}): {why}") from None
         except (URLError, TimeoutError, ConnectionError) as error:
             raise ServiceError(f"cannot reach {self.url}: {getattr(error, 'reason', error)}") from None
@@ -153,7 +153,7 @@ class LabelStudio:
         except (ValueError, RecursionError):
             raise ServiceError(f"{self.url} did not send JSON. Check that it is a Label Studio server") from None
 
-    def _why(self, error: HTTPError) -> Iterator[str]:
+    def _reasons(self, error: HTTPError) -> Iterator[str]:
         """Yield the reason in the server's reply, and what the user should check."""
         if error.code in (301, 302, 307, 308):
             yield (f"the server is now at {shown(error.headers.get('Location', ''))}; give this address with --url")

@@ -244,17 +244,17 @@ def _check_names(declared: _Declared, values: Mapping[str, Any], n_positional: i
         if suggestion:
             raise ArgumentError(f"{declared.name}() has no argument {name}=. {suggestion}")
         if declared.keywords is not None:
-            takes = _listed([f"{keyword}=" for keyword in declared.keywords])
+            takes = _join_words([f"{keyword}=" for keyword in declared.keywords])
             raise ArgumentError(f"{declared.name}() has no argument {name}=; it takes {takes}")
     if n_positional > len(declared.positional) and not declared.takes_more:
         rest = [f"{name}=" for name in declared.names_listed if name not in declared.positional]
-        by_name = f"; give the others by name: {_listed(rest[:8])}" if rest else ""
+        by_name = f"; give the others by name: {_join_words(rest[:8])}" if rest else ""
         raise ArgumentError(
             f"{declared.name}() takes {len(declared.positional)} arguments by position and got {n_positional}{by_name}"
         )
     missing = [name for name in declared.required if name not in values and name not in named and name != "self"]
     if missing:
-        raise ArgumentError(f"{declared.name}() needs {_listed([f'{name}=' for name in missing])}")
+        raise ArgumentError(f"{declared.name}() needs {_join_words([f'{name}=' for name in missing])}")
 
 
 def check_type(name: str, value: Any, kind: Any, default: Any = _REQUIRED) -> None:
@@ -272,16 +272,16 @@ def check_type(name: str, value: Any, kind: Any, default: Any = _REQUIRED) -> No
 
     >>> check_type("level", 0.9, float)
     """
-    if value is default or _is_of(value, kind, required=default is _REQUIRED):
+    if value is default or _is_of_type(value, kind, required=default is _REQUIRED):
         return
     argument = f"--{name.replace('_', '-')}" if in_shell.get() else f"{name}="
-    accepted = _accepted(kind, default)
-    choices = [choice for part in _parts(kind) if get_origin(part) is Literal for choice in get_args(part)]
+    accepted = _describe_accepted(kind, default)
+    choices = [choice for part in _union_members(kind) if get_origin(part) is Literal for choice in get_args(part)]
     if isinstance(value, str) and choices:
         suggestion = did_you_mean(value, [str(choice) for choice in choices])
         meant = f". {suggestion}" if suggestion else ""
         raise UnknownNameError(f"{argument} takes {accepted}, not {shown(value)}{meant}")
-    raise ArgumentError(f"{argument} takes {accepted}, not {_given(value)}")
+    raise ArgumentError(f"{argument} takes {accepted}, not {_describe_value(value)}")
 
 
 def by_answer(name: str, values: Any, n_answers: int) -> Any:
@@ -305,7 +305,7 @@ def by_answer(name: str, values: Any, n_answers: int) -> Any:
     return array
 
 
-def _given(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     if value is None:
         return "None"
     if isinstance(value, type):
@@ -315,23 +315,23 @@ def _given(value: Any) -> str:
     return f"{shown(value, 40)} ({type(value).__name__})"
 
 
-def _parts(kind: Any) -> tuple[Any, ...]:
+def _union_members(kind: Any) -> tuple[Any, ...]:
     """Return the members of a union type, and any other type as a tuple of itself."""
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
 
 
 def _is_source(kind: Any) -> bool:
-    return set(get_args(Source)) <= set(_parts(kind))
+    return set(get_args(Source)) <= set(_union_members(kind))
 
 
-def _is_of(value: Any, kind: Any, *, required: bool = False) -> bool:
-    parts = _parts(kind)
+def _is_of_type(value: Any, kind: Any, *, required: bool = False) -> bool:
+    parts = _union_members(kind)
     if not _is_source(kind):
-        return any(_is_one(value, part) for part in parts)
+        return any(_is_of_single_type(value, part) for part in parts)
     rest = [part for part in parts if part not in get_args(Source)]
     if value is None:
         return not required
-    return is_table(value) or any(_is_one(value, part) for part in rest)
+    return is_table(value) or any(_is_of_single_type(value, part) for part in rest)
 
 
 def is_table(value: Any) -> bool:
@@ -348,7 +348,7 @@ def is_table(value: Any) -> bool:
         return True
     if type(value).__module__.partition(".")[0] == "quorate":
         return True
-    return any(_has(value, mark) for mark in TABLE_ATTRIBUTES)
+    return any(_has_attribute(value, mark) for mark in TABLE_ATTRIBUTES)
 
 
 def _is_scalar_array(value: Any) -> bool:
@@ -356,12 +356,12 @@ def _is_scalar_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 0
 
 
-def _has(value: Any, name: str) -> bool:
+def _has_attribute(value: Any, name: str) -> bool:
     """Whether an object has an attribute; its value, which may be slow to compute, is not read."""
     return hasattr(type(value), name) or name in getattr(value, "__dict__", ())
 
 
-def _is_one(value: Any, kind: Any) -> bool:
+def _is_of_single_type(value: Any, kind: Any) -> bool:
     """Whether a value is of one type (no union, or a union within a type)."""
     if kind is Any:
         return True
@@ -370,7 +370,7 @@ def _is_one(value: Any, kind: Any) -> bool:
     if isinstance(value, type):
         return kind is type or get_origin(kind) is type or kind in (Callable, object)
     if get_origin(kind) in (Union, types.UnionType):
-        return _is_of(value, kind)
+        return _is_of_type(value, kind)
     simple = _SIMPLE.get(kind)
     if simple is not None:
         return simple(value)
@@ -381,13 +381,13 @@ def _is_one(value: Any, kind: Any) -> bool:
     if origin is np.ndarray:
         return is_array(value)
     if origin in (Sequence, Iterable):
-        return _is_listing(value, lazy=origin is Iterable) and _items_are(value, arguments[:1])
+        return _is_listing(value, lazy=origin is Iterable) and _items_are_of(value, arguments[:1])
     if origin is tuple:
         if not _is_listing(value):
             return False
         if len(arguments) == 2 and arguments[1] is ...:
-            return _items_are(value, arguments[:1])
-        return len(value) == len(arguments) and all(map(_is_of, value, arguments))
+            return _items_are_of(value, arguments[:1])
+        return len(value) == len(arguments) and all(map(_is_of_type, value, arguments))
     if origin is Mapping:
         return isinstance(value, Mapping)
     if origin is PathLike:
@@ -422,7 +422,7 @@ def is_array(value: Any) -> bool:
 
 
 def _is_listing(value: Any, *, lazy: bool = False) -> bool:
-    if isinstance(value, str | bytes | Mapping) or _has(value, "columns"):  # a data frame is not a list
+    if isinstance(value, str | bytes | Mapping) or _has_attribute(value, "columns"):  # a data frame is not a list
         return False
     if _is_scalar_array(value):
         return False
@@ -431,24 +431,24 @@ def _is_listing(value: Any, *, lazy: bool = False) -> bool:
     return hasattr(value, "__iter__") and (lazy or (hasattr(value, "__len__") and hasattr(value, "__getitem__")))
 
 
-def _items_are(value: Any, kinds: tuple[Any, ...]) -> bool:
+def _items_are_of(value: Any, kinds: tuple[Any, ...]) -> bool:
     if not kinds or kinds[0] is Any or iter(value) is value:  # an iterator can be read only once: do not consume it
         return True
-    return all(_is_of(item, kinds[0]) for item in islice(value, MAX_CHECKED_ITEMS))
+    return all(_is_of_type(item, kinds[0]) for item in islice(value, MAX_CHECKED_ITEMS))
 
 
-def _accepted(kind: Any, default: Any) -> str:
+def _describe_accepted(kind: Any, default: Any) -> str:
     """Describe the values that a type accepts."""
-    parts = _parts(kind)
+    parts = _union_members(kind)
     words: list[str] = []
     if _is_source(kind):
         words = [TABLE]
         parts = tuple(part for part in parts if part not in get_args(Source))
-    words = [*dict.fromkeys(_word(part, default) for part in parts if part is not type(None)), *words]
-    return _listed([word for word in dict.fromkeys(words) if word], "or")
+    words = [*dict.fromkeys(_describe_type(part, default) for part in parts if part is not type(None)), *words]
+    return _join_words([word for word in dict.fromkeys(words) if word], "or")
 
 
-def _word(kind: Any, default: Any) -> str:
+def _describe_type(kind: Any, default: Any) -> str:
     origin = get_origin(kind) or kind
     arguments = get_args(kind)
     if kind is str:
@@ -457,7 +457,7 @@ def _word(kind: Any, default: Any) -> str:
     if origin in names:
         return names[origin]
     if origin is Literal:
-        return _listed([repr(choice) for choice in arguments], "or")
+        return _join_words([repr(choice) for choice in arguments], "or")
     if origin in (Sequence, Iterable):
         items = {str: "texts", int: "whole numbers", float: "numbers"}.get(arguments[0] if arguments else Any)
         is_class = bool(arguments) and isinstance(arguments[0], type) and arguments[0] is not Any
@@ -475,7 +475,7 @@ def _word(kind: Any, default: Any) -> str:
     return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"
 
 
-def _listed(words: Sequence[str], last: str = "and") -> str:
+def _join_words(words: Sequence[str], last: str = "and") -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {last} {words[-1]}"

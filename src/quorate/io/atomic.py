@@ -127,7 +127,7 @@ def fill_atomically(path: str | Path, fill: Callable[[Path], object], *, folder:
     ['note.txt']
     """
     target = Path(os.path.realpath(local_path(path)))
-    with together(), naming(path):
+    with atomic_batch(), naming(path):
         check_target(path, folder=folder)
         batch = _open.get()
         assert batch is not None
@@ -159,7 +159,7 @@ def atomic_append(path: str | Path, content: bytes) -> None:
         atomic_write(path, lambda stream: stream.write(content))
         return
     target = Path(os.path.realpath(local_path(path)))
-    with together(), naming(path):
+    with atomic_batch(), naming(path):
         batch = _open.get()
         assert batch is not None
         check_target(path)
@@ -209,18 +209,18 @@ def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
 
     >>> check_outputs({"-o": "labels.csv", "--workers-out": None})
     """
-    taken: dict[Identity, str] = {}
-    for name, path in outputs.items():
+    flag_of_target: dict[Identity, str] = {}
+    for flag, path in outputs.items():
         if path is None:
             continue
         if not str(path):
-            raise OptionError(f"{name} names no file: its value is empty. Write {name} FILE")
+            raise OptionError(f"{flag} names no file: its value is empty. Write {flag} FILE")
         same: set[Identity] = {STREAM} if str(path) == STREAM else identities(path)
-        other = next((taken[identity] for identity in same if identity in taken), None)
+        other = next((flag_of_target[identity] for identity in same if identity in flag_of_target), None)
         if other is not None:
             what = "standard output" if str(path) == STREAM else str(path)
-            raise OptionError(f"{other} and {name} would both be written to {what}; give two different names")
-        taken |= dict.fromkeys(same, name)
+            raise OptionError(f"{other} and {flag} would both be written to {what}; give two different names")
+        flag_of_target |= dict.fromkeys(same, flag)
         if str(path) == STREAM or is_remote(path):
             continue
         with naming(path):  # for a name that is too long, even this test fails
@@ -231,11 +231,11 @@ def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
 
 
 @contextmanager
-def together() -> Iterator[None]:
+def atomic_batch() -> Iterator[None]:
     """Write the files of a block as one batch: all appear when the block ends, or none if anything fails.
 
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with together():
+    ...     with atomic_batch():
     ...         atomic_write(f"{folder}/a", lambda stream: stream.write(b"a"))
     ...         before = os.path.exists(f"{folder}/a")
     ...     before, os.path.exists(f"{folder}/a")
@@ -259,7 +259,7 @@ def together() -> Iterator[None]:
 def after_writing(do: Callable[[], None]) -> None:
     """Call a function after the files of the current batch were renamed; outside a batch, call it now.
 
-    >>> with together():
+    >>> with atomic_batch():
     ...     after_writing(lambda: print("afterwards"))
     ...     print("first")
     first

@@ -62,7 +62,7 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         elif isinstance(kind, pa.BaseExtensionType):
             column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
         elif is_kind.is_dictionary(kind):
-            column = _decoded(column, name)
+            column = _decode_dictionary(column, name)
         elif is_kind.is_run_end_encoded(kind):
             column = _chunked(column, kind.value_type, pc.run_end_decode)
         elif kind in BYTES or is_kind.is_fixed_size_binary(kind):
@@ -75,10 +75,10 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
             column = one_zero(column)
     except (pa.ArrowException, TypeError) as error:
         raise ColumnTypeError(
-            f"column {name!r} holds {_named(kind)} values that cannot be read: {reason(error)}"
+            f"column {name!r} holds {_type_name(kind)} values that cannot be read: {reason(error)}"
         ) from None
     if is_kind.is_nested(column.type) or is_kind.is_interval(column.type):
-        raise ColumnTypeError(f"column {name!r} holds {_named(column.type)} values; {ID_TYPES}")
+        raise ColumnTypeError(f"column {name!r} holds {_type_name(column.type)} values; {ID_TYPES}")
     return column if column.type == kind else plain(column, name)
 
 
@@ -121,12 +121,12 @@ def check_values(names: pa.Array, name: str) -> None:
             names.cast(pa.string())
     except (pa.ArrowException, ValueError, OverflowError, TypeError, KeyError, LookupError) as error:
         raise ColumnTypeError(
-            f"column {name!r} holds {_named(kind)} values that cannot be written again: {reason(error)}; write them as "
-            "text"
+            f"column {name!r} holds {_type_name(kind)} values that cannot be written again: {reason(error)}; write "
+            "them as text"
         ) from None
 
 
-def _decoded(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+def _decode_dictionary(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """Return the values of a dictionary column; they may be of any type that `plain` takes."""
     pieces = [(plain(pa.chunked_array([chunk.dictionary]), name), chunk.indices) for chunk in column.chunks]
     kind = pieces[0][0].type if pieces else column.type.value_type
@@ -162,7 +162,7 @@ def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         raise
 
 
-def _named(kind: pa.DataType) -> str:
+def _type_name(kind: pa.DataType) -> str:
     text = str(kind)
     return text if len(text) <= 80 else f"{text[:80]}…"
 
@@ -369,7 +369,7 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise ColumnTypeError(f"the {what} cannot be used ({reason(error)}); {ID_TYPES}") from None
     if is_kind.is_nested(array.type):
-        raise ColumnTypeError(f"the {what} hold {_named(array.type)} values; {ID_TYPES}")
+        raise ColumnTypeError(f"the {what} hold {_type_name(array.type)} values; {ID_TYPES}")
     exact = exact_up_to(array.type)
     if exact is not None:
         _refuse_inexact(array, f"the {what} hold", exact)
@@ -386,7 +386,8 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
         restored = array if kind in TEXT or array.type in TEXT else converted.cast(array.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise ColumnTypeError(
-            f"the {what} hold {_named(array.type)} values, and the answers {_named(kind)}. Write both in the same way"
+            f"the {what} hold {_type_name(array.type)} values, and the answers {_type_name(kind)}. Write both in the "
+            "same way"
         ) from None
     _refuse_changed(array, converted, restored, what)
     return converted
@@ -404,7 +405,7 @@ def _refuse_changed(original: pa.Array, converted: pa.Array, restored: pa.Array,
         else np.flatnonzero(~to_numpy(pc.fill_null(pc.equal(original, restored), True))).tolist()
     )
     for k in differs:
-        if as_text(original[k].as_py()) != as_text(_short(converted[k])):
+        if as_text(original[k].as_py()) != as_text(_shortest_decimal(converted[k])):
             raise ColumnTypeError(
                 f"the {what} hold {shown(original[k].as_py())}; as {converted.type}, the type of the answers, "
                 f"it would become {shown(converted[k].as_py())}. Write both in the same way"
@@ -419,7 +420,7 @@ def _refuse_changed(original: pa.Array, converted: pa.Array, restored: pa.Array,
                 )
 
 
-def _short(value: pa.Scalar) -> Any:
+def _shortest_decimal(value: pa.Scalar) -> Any:
     """Return a single-precision number as the shortest decimal number that rounds to it; any other value unchanged."""
     return float(str(np.float32(value.as_py()))) if value.type == pa.float32() else value.as_py()
 

@@ -241,8 +241,8 @@ def _columns_only(source: Any, columns: Sequence[str]) -> pa.Table:
     if _made_by(source, "pandas"):
         column_names = {id_text(name) or str(name) for name in source.columns}
         frame = source if set(columns) <= column_names else source.reset_index()
-        named = ((id_text(name) or str(name), place) for place, name in enumerate(frame.columns))
-        return pa.table({name: _array(frame.iloc[:, place], name) for name, place in named if name in columns})
+        named = ((id_text(name) or str(name), index) for index, name in enumerate(frame.columns))
+        return pa.table({name: _array(frame.iloc[:, index], name) for name, index in named if name in columns})
     if _made_by(source, "polars"):
         chosen = source.select(columns)
         return pa.table(chosen.collect() if hasattr(chosen, "collect") else chosen)
@@ -324,13 +324,13 @@ def _with_names(table: pa.Table, features: Any) -> pa.Table:
 
     The number -1 means no label. A class that no row has does not become a class of the answers.
     """
-    for place, column in enumerate(table.column_names):
+    for index, column in enumerate(table.column_names):
         feature = features.get(column) if isinstance(features, Mapping) else None
         names = getattr(feature, "names", None)
-        if isinstance(names, list) and pa.types.is_integer(table.schema.types[place]):
+        if isinstance(names, list) and pa.types.is_integer(table.schema.types[index]):
             codes = table.column(column)
             known = pc.if_else(pc.equal(codes, -1), pa.scalar(None, codes.type), codes)
-            table = table.set_column(place, column, pc.take(pa.array(names, pa.string()), known))
+            table = table.set_column(index, column, pc.take(pa.array(names, pa.string()), known))
     return table
 
 

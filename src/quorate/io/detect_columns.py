@@ -298,6 +298,6 @@ def _find_single(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
         (*why, f"{quoted(label)} looks like the answer ({count(frame.profiles[label].n_values, 'value')})"),
         question="No column names the worker. If the file holds one worker (judge), name it with worker_name= "
         "(--worker-name); or give all files at once: the file name is then the worker",
-        also=("rank",) if is_pairwise(frame, label) else (),
+        other_commands=("rank",) if is_pairwise(frame, label) else (),
         alternatives=tuple({**options, "label": name} for name in labels[1:6]),
     )

@@ -32,15 +32,16 @@ def row_key(frame: Frame, chosen: Mapping[str, Any], not_ids: set[str]) -> tuple
     first = next(iter(frame.columns))
     if named:
         return {"task": named[0]}, [f"{quoted(named[0])} identifies the row, so it is the task"]
-    likely = [first] if first in ids and not is_about(first) else []
-    composite = [] if likely else composite_key(frame, not_ids)
+    candidates = [first] if first in ids and not is_about(first) else []
+    composite = [] if candidates else composite_key(frame, not_ids)
     if composite:
-        together = f"{quoted_names(composite)} together identify the row, so they are the task"
-        return {"task": join_names(composite)}, [together]
-    likely += [name for name in unique if strength(name, "task") or is_text(name)]
-    likely += ids if len(ids) == 1 else []
-    if likely:
-        return {"task": likely[0]}, [f"{quoted(likely[0])} has a different value in every row, so it is the task"]
+        reason = f"{quoted_names(composite)} together identify the row, so they are the task"
+        return {"task": join_names(composite)}, [reason]
+    candidates += [name for name in unique if strength(name, "task") or is_text(name)]
+    candidates += ids if len(ids) == 1 else []
+    if candidates:
+        task = candidates[0]
+        return {"task": task}, [f"{quoted(task)} has a different value in every row, so it is the task"]
     return {}, ["no column identifies the row, so tasks are numbered"]
 
 

@@ -61,9 +61,9 @@ def find_long(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
     worker_codes = (
         combined_codes(frame, columns_of_option(frame, worker)) if worker else np.zeros(frame.n_rows, dtype=np.int64)
     )
-    taken = {*columns_of_option(frame, worker), *columns_of_option(frame, chosen.get("task")), FROM_FILE}
-    labels = label_candidates(frame, chosen, taken)
-    onehot = _onehot_group(frame, taken)
+    assigned = {*columns_of_option(frame, worker), *columns_of_option(frame, chosen.get("task")), FROM_FILE}
+    labels = label_candidates(frame, chosen, assigned)
+    onehot = _onehot_group(frame, assigned)
     if onehot and "label" not in chosen and not any(strength(name, "label") == 3 for name in labels):
         labels = [onehot[0], *(name for name in labels if name != onehot[0])]
     if not labels:
@@ -73,7 +73,7 @@ def find_long(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
     task, share, why_task = _find_task(frame, chosen, worker, worker_codes, label_codes, labels)
     if task is None:
         return None
-    labels = _varying(frame, labels, combined_codes(frame, columns_of_option(frame, task)), worker_codes)
+    labels = _varying_labels(frame, labels, combined_codes(frame, columns_of_option(frame, task)), worker_codes)
     if "label" not in chosen and labels and labels[0] != label and label not in onehot:
         label = labels[0]
         label_codes = frame.profiles[label].codes
@@ -198,13 +198,13 @@ def _same_tasks_in_files(frame: Frame) -> bool:
     return False
 
 
-def label_candidates(frame: Frame, chosen: Mapping[str, Any], taken: set[str]) -> list[str]:
+def label_candidates(frame: Frame, chosen: Mapping[str, Any], assigned: set[str]) -> list[str]:
     """Return the columns that may be the answer, the most probable first."""
     if "label" in chosen:
         return [str(chosen["label"])]
     candidates = []
-    for place, (name, profile) in enumerate(frame.profiles.items()):
-        if name in taken or not can_be_label(profile) or is_gold(name) or is_consensus(name) or is_about(name):
+    for position, (name, profile) in enumerate(frame.profiles.items()):
+        if name in assigned or not can_be_label(profile) or is_gold(name) or is_consensus(name) or is_about(name):
             continue
         power = strength(name, "label")
         if not power and (strength(name, "task") == 3 or is_text(name) or not is_few(profile) or profile.n_values < 2):
@@ -215,23 +215,23 @@ def label_candidates(frame: Frame, chosen: Mapping[str, Any], taken: set[str]) -
             continue
         continuous = is_numeric_scale(profile)
         candidates.append(
-            ((profile.n_values < 2, -power, continuous, strength(name, "task") > 0, profile.n_values, place), name)
+            ((profile.n_values < 2, -power, continuous, strength(name, "task") > 0, profile.n_values, position), name)
         )
     return [name for _, name in sorted(candidates)]
 
 
-def _onehot_group(frame: Frame, taken: set[str]) -> list[str]:
+def _onehot_group(frame: Frame, assigned: set[str]) -> list[str]:
     """Return three or more columns of 0 and 1 with a common name prefix: one class each, or one question each."""
     binary = [
         name
         for name, profile in frame.profiles.items()
-        if name not in taken and profile.values and profile.values <= {"0", "1", "true", "false", "TRUE", "FALSE"}
+        if name not in assigned and profile.values and profile.values <= {"0", "1", "true", "false", "TRUE", "FALSE"}
     ]
     best = max(group_by(binary, name_family).values(), key=len, default=[])
     return natural_order(best) if len(best) > 2 else []
 
 
-def _varying(frame: Frame, labels: Sequence[str], tasks: IntArray, workers: IntArray) -> list[str]:
+def _varying_labels(frame: Frame, labels: Sequence[str], tasks: IntArray, workers: IntArray) -> list[str]:
     """Return the labels without columns that describe the task or the worker, which never vary within one."""
     has_task = tasks >= 0
     n_tasks = len(np.unique(tasks[has_task]))
@@ -266,18 +266,18 @@ def _find_task(
 
     if "task" in chosen:
         return str(chosen["task"]), share_of(columns_of_option(frame, chosen["task"])), []
-    taken = {*columns_of_option(frame, worker), *(labels[:1]), FROM_FILE}
+    assigned = {*columns_of_option(frame, worker), *(labels[:1]), FROM_FILE}
     usable = [
         name
         for name, profile in frame.profiles.items()
-        if name not in taken
+        if name not in assigned
         and not profile.nested
         and profile.n_values > 1
         and profile.n_blank < profile.n_rows
         and not is_gold(name)
     ]
     if frame.n_rows == 1:
-        usable = [name for name, profile in frame.profiles.items() if name not in taken and profile.n_values]
+        usable = [name for name, profile in frame.profiles.items() if name not in assigned and profile.n_values]
     named = [name for name in usable if strength(name, "task") or name in (KEY, *frame.index)]
     named = [name for name in named if not is_about(name) or strength(name, "task") == 3]
     if not named:
@@ -287,11 +287,11 @@ def _find_task(
     ranked = sorted(named, key=lambda name: task_rank(frame, name))
     several = len(np.unique(workers[workers >= 0])) > 1
     scored = []
-    for place, name in enumerate(ranked):
+    for position, name in enumerate(ranked):
         codes = frame.profiles[name].codes.astype(np.int64)
         share = conflict_share(codes, workers, label_codes)
         shared = has_shared_tasks(codes, workers) if several else True
-        scored.append(((share > MAX_CONFLICTS, not shared, place), share, name))
+        scored.append(((share > MAX_CONFLICTS, not shared, position), share, name))
     (is_bad, _, _), share, best = min(scored)
     two_columns = _with_second_column(frame, best, share, workers, usable) if not is_bad else []
     if two_columns:
@@ -366,7 +366,7 @@ def _long_plan(
     elif reading.worker_name is not None:
         options["worker_name"] = reading.worker_name
     options["label"] = label
-    also: tuple[str, ...] = ()
+    other_commands: tuple[str, ...] = ()
     names = [
         name for name in (task, worker, label) for name in columns_of_option(frame, name) if name in frame.profiles
     ]
@@ -391,7 +391,7 @@ def _long_plan(
             why=(*why, f"{quoted(label)} holds numbers from {low} to {high}, {profile.n_values:,} different ones"),
             problem=f"{quoted(label)} is a numeric scale from {low} to {high} with {profile.n_values:,} different "
             "values (numeric ratings), not a set of classes",
-            also=("rate",),
+            other_commands=("rate",),
         )
     n_workers = (
         len(np.unique(combined_codes(frame, columns_of_option(frame, worker)))) if worker in frame.columns else 1
@@ -401,7 +401,7 @@ def _long_plan(
         options["gold_column"] = gold
         why.append(f"{quoted(gold)} holds known labels")
     if is_pairwise(frame, label):
-        also = ("rank",)
+        other_commands = ("rank",)
     answer_columns = [name for name in labels if name not in onehot or name == label]
     question = ""
     if profile is not None:
@@ -428,7 +428,7 @@ def _long_plan(
         and share == 0
         and n_blank == 0
         and not gold
-        and not also
+        and not other_commands
         and profile.n_values <= MAX_CLASSES
         and 3 * profile.n_values <= profile.n_given
         and sum(strength(name, "label") == 3 for name in labels) == 1
@@ -441,27 +441,33 @@ def _long_plan(
         question=question,
         warnings=conflict_warning(share, task),
         alternatives=tuple({**options, "label": name} for name in labels[1:8]),
-        also=also,
+        other_commands=other_commands,
     )
 
 
-def _is_listed(frame: Frame, name: str, taken: set[str]) -> bool:
+def _is_listed(frame: Frame, name: str, assigned: set[str]) -> bool:
     """Whether a less probable column of answers is listed in the question: not an id, a text or a known label."""
     profile = frame.profiles[name]
-    if name in taken or name == FROM_FILE or profile.nested or profile.n_values < 2 or profile.mean_length > LONG_TEXT:
+    if (
+        name in assigned
+        or name == FROM_FILE
+        or profile.nested
+        or profile.n_values < 2
+        or profile.mean_length > LONG_TEXT
+    ):
         return False
     return not (
         is_gold(name) or is_text(name) or strength(name, "task") or (profile.is_unique and not profile.is_number)
     )
 
 
-def gold_column(frame: Frame, label: str, taken: set[str]) -> str:
+def gold_column(frame: Frame, label: str, assigned: set[str]) -> str:
     """Return the column of known labels whose values are classes of the answers; empty if there is none."""
     classes = frame.profiles[label].values if label in frame.profiles else frozenset()
     plain = {value.removesuffix(".0") for value in classes}
     for name, profile in frame.profiles.items():
         is_named = is_gold(name) or (is_human(name) and not is_human(label))
-        if name in taken or not is_named or not profile.values or not profile.n_given:
+        if name in assigned or not is_named or not profile.values or not profile.n_given:
             continue
         if {value.removesuffix(".0") for value in profile.values} <= plain:
             return name

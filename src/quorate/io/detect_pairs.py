@@ -258,8 +258,8 @@ def _first_pair(plain: Mapping[str, str], names: Sequence[tuple[str, str]]) -> t
     return next(((plain[a], plain[b]) for a, b in names if a in plain and b in plain), None)
 
 
-def _none_if_in(column: str | None, taken: Sequence[str]) -> str | None:
-    return None if column in taken else column
+def _none_if_in(column: str | None, assigned: Sequence[str]) -> str | None:
+    return None if column in assigned else column
 
 
 def _find_rankings(plain: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:

@@ -42,11 +42,11 @@ def find_wide(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
     """Return the plan for columns with common values that look like one worker each; None if there are none."""
     if "worker" in chosen or "label" in chosen or reading.worker_name is not None:
         return None
-    taken = {*columns_of_option(frame, chosen.get("task")), *frame.index, FROM_FILE, KEY}
+    assigned = {*columns_of_option(frame, chosen.get("task")), *frame.index, FROM_FILE, KEY}
     candidates = [
         name
         for name, profile in frame.profiles.items()
-        if name not in taken
+        if name not in assigned
         and profile.n_values
         and not profile.nested
         and is_few(profile)
@@ -95,7 +95,9 @@ def find_wide(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
     shown = ", ".join(name_and_count(frame.profiles[name]) for name in group[:6])
     why.append(f"{count(len(group), 'column')} have the same values, so each is one worker: {shown}")
     pairwise = is_pairwise(frame, group[0])
-    return Plan("wide", options, False, tuple(why), warnings=tuple(warnings), also=("rank",) if pairwise else ())
+    return Plan(
+        "wide", options, False, tuple(why), warnings=tuple(warnings), other_commands=("rank",) if pairwise else ()
+    )
 
 
 def _answer_columns(frame: Frame, candidates: Sequence[str]) -> list[str]:
@@ -194,12 +196,12 @@ def find_wide_scores(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
     """Return the plan for columns of numbers with a common name and overlapping ranges (one rater each), or None."""
     if "worker" in chosen or "label" in chosen or reading.worker_name is not None:
         return None
-    taken = {*columns_of_option(frame, chosen.get("task")), *frame.index, FROM_FILE, KEY}
+    assigned = {*columns_of_option(frame, chosen.get("task")), *frame.index, FROM_FILE, KEY}
     scores = []
     for name, profile in frame.profiles.items():
         is_score = is_numeric_scale(profile) or (reading.is_score and profile.is_number and profile.n_values > 1)
         is_other = is_about(name) or is_consensus(name) or is_gold(name) or strength(name, "task") > 0
-        if name not in taken and is_score and not is_other:
+        if name not in assigned and is_score and not is_other:
             scores.append(name)
     families = group_by(scores, name_family)
     names_rater = {family: strength(family, "worker") > 0 for family in families}
@@ -221,7 +223,7 @@ def find_wide_scores(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
         f"the columns {listing(group, 4)} hold a numeric scale from {least} to {most} (numeric ratings), not a set of "
         "classes"
     )
-    return Plan("ratings", options, why=tuple(why), problem=problem, also=("rate",))
+    return Plan("ratings", options, why=tuple(why), problem=problem, other_commands=("rate",))
 
 
 def find_classes(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:

@@ -122,7 +122,7 @@ class Examination:
             lines += ["", f"These answers cannot be combined. {self.reason}"]
         if self.counts:
             has = "The file has" if len(self.files) == 1 else "The files have"
-            lines += ["", f"{has} {_counted(self.counts)}."]
+            lines += ["", f"{has} {_counts_text(self.counts)}."]
         lines += [f"Warning: {warning}" for warning in self.warnings]
         if self.can:
             width = max(len(step.purpose) for step in self.can)
@@ -134,7 +134,7 @@ class Examination:
         return lines
 
 
-def _counted(counts: Mapping[str, int]) -> str:
+def _counts_text(counts: Mapping[str, int]) -> str:
     nouns = {"tasks": "task", "workers": "worker", "answers": "answer", "classes": "class"}
     main = ", ".join(count(counts[name], noun) for name, noun in nouns.items())
     other_counts = [
@@ -165,7 +165,7 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     >>> examination.outcome, examination.counts["tasks"], examination.counts["workers"]
     ('read', 2, 2)
     """
-    _check_there(source)
+    _refuse_missing_files(source)
     files = _file_names(source)
     source = hold(source)
     part, sampled = _beginning(source)
@@ -201,7 +201,7 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
             steps.append(NextStep(f"{number}. {question}", command))
         return Examination(files, what, "refused", refused, columns, can=tuple(steps), sampled=sampled)
     outcome = "proposed" if options else "read"
-    chosen = {**reading.given(LAYOUT_OPTIONS), **options}
+    chosen = {**reading.non_default(LAYOUT_OPTIONS), **options}
     warnings = tuple(dict.fromkeys([*(plan.warnings if plan is not None else ()), *result.warnings()]))
     return Examination(
         files,
@@ -210,14 +210,14 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
         "",
         (*columns, *result.notes, *(() if result.export is None else result.export.notes)),
         _counts(result),
-        tuple(_steps(result, files, chosen, plan)),
-        tuple(_missing(result, files, chosen)),
+        tuple(_next_steps(result, files, chosen, plan)),
+        tuple(_missing_inputs(result, files, chosen)),
         warnings,
         sampled,
     )
 
 
-def _check_there(source: Source) -> None:
+def _refuse_missing_files(source: Source) -> None:
     if (
         isinstance(source, str | Path)
         and "://" not in str(source)
@@ -229,7 +229,7 @@ def _check_there(source: Source) -> None:
     elif isinstance(source, list | tuple):
         for part in source:
             if isinstance(part, str | Path):
-                _check_there(part)
+                _refuse_missing_files(part)
 
 
 def _file_names(source: Source) -> tuple[str, ...]:
@@ -343,7 +343,7 @@ def _has_overlap(answers: Answers) -> bool:
     return bool(np.any(np.bincount(answers.task, minlength=answers.n_tasks) > 1))
 
 
-def _steps(result: Reading, files: Sequence[str], options: Mapping[str, Any], plan: Plan | None) -> list[NextStep]:
+def _next_steps(result: Reading, files: Sequence[str], options: Mapping[str, Any], plan: Plan | None) -> list[NextStep]:
     """Return the commands that can be run on the answers, the most useful first."""
     steps = [("aggregate", "Get one label per task, and rate every worker")]
     if result.answers.n_workers == 1:
@@ -362,7 +362,7 @@ def _other_steps(plan: Plan, files: Sequence[str], options: Mapping[str, Any]) -
     return [NextStep(PURPOSES[line.split()[1]], line) for line in other_commands(plan, files, options)]
 
 
-def _missing(result: Reading, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+def _missing_inputs(result: Reading, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     answers = result.answers
     lacking = []
     if answers.n_workers < MIN_WORKERS:

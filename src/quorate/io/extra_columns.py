@@ -183,10 +183,10 @@ def _codes(content: Content, key: Sequence[str] | None, names: pa.Array) -> IntA
         joined = keys_among([part.to_pylist() for part in parts], names)
         codes_of_keys = _codes_among(pa.array(joined, pa.large_string()), names)
         return codes_of_keys if len(parts) > 1 else np.where(codes >= 0, codes, codes_of_keys)  # 1.0 may be read as 1
-    wanted = pa.array([str(name) for name in names.to_pylist()], pa.large_string())
+    texts = pa.array([str(name) for name in names.to_pylist()], pa.large_string())
     for name in content.fields:
         values = texts_of(content, name)
-        if (positions(wanted, values.unique()) >= 0).all():
+        if (positions(texts, values.unique()) >= 0).all():
             return _codes_among(values, names)
     return None
 

@@ -236,11 +236,11 @@ def _profile(name: str, column: pa.ChunkedArray) -> Profile:
         max(finite, default=0.0),
         max(lengths),
         mean,
-        _nested(texts),
+        _nesting(texts),
     )
 
 
-def _nested(texts: Sequence[str]) -> str:
+def _nesting(texts: Sequence[str]) -> str:
     """Return how fields hold several values: "list" or "object" (JSON), "listed" (commas); "" if they hold one."""
     filled = [text.strip() for text in texts[:200] if text.strip()]
     if not filled:

@@ -310,9 +310,11 @@ def _flattened(record: Mapping[str, Any], prefix: str, closed: Collection[str], 
         closed: paths of inner objects that remain one field.
         path: path of the record itself, with which the paths in ``closed`` begin.
     """
-    own = f"{path}." if path else ""
-    fields = _fields_of(record, own, closed)
-    return {f"{prefix}{name.removeprefix(own)}": value for name, value, is_open in fields if not (is_open and value)}
+    path_prefix = f"{path}." if path else ""
+    fields = _fields_of(record, path_prefix, closed)
+    return {
+        f"{prefix}{name.removeprefix(path_prefix)}": value for name, value, is_open in fields if not (is_open and value)
+    }
 
 
 def _list_of_answers(records: Sequence[Any]) -> str:

@@ -50,10 +50,10 @@ def read_plain(data: pa.Buffer, columns: Columns) -> pa.Table | None:
     raw = memoryview(data)
     start = 3 if bytes(raw[:3]) == b"\xef\xbb\xbf" else 0
     first = bytes(raw[start : start + PLAIN_CHUNK_BYTES]).partition(b"\n")[0]
-    made = _pattern(first)
-    if made is None or not set(columns) <= set(made[1]):
+    pattern_and_types = _pattern(first)
+    if pattern_and_types is None or not set(columns) <= set(pattern_and_types[1]):
         return None
-    pattern, types = made
+    pattern, types = pattern_and_types
     return _by_arrow(data.slice(start), columns, types) if _all_lines_match(raw, start, pattern) else None
 
 

@@ -180,7 +180,7 @@ def grades_of(
             f"The map (map=, --map) has no row for the answer {shown(names[int(not_in_map[0])].as_py())} in "
             f"{phrase_rows(rows.tolist())}{more}. Add a row. If its class is empty, the answer is ignored"
         )
-    codes, classes = _ordered(class_of_answer, class_names, reading)
+    codes, classes = _recode_classes(class_of_answer, class_names, reading)
     return Grades(np.append(codes, -1)[row_of_map].astype(np.int64), classes)
 
 
@@ -202,7 +202,7 @@ def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
     return answer_names, class_of_answer, class_names
 
 
-def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[IntArray, pa.Array]:
+def _recode_classes(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[IntArray, pa.Array]:
     """Recode the classes by the caller's order or, without one, numbers by value and text alphabetically."""
     has_class = codes >= 0
     if not has_class.any():
@@ -253,7 +253,7 @@ class AbstainingRows:
         first = first[~is_among(unique_key, answers.task.astype(np.int64) * n + answers.worker)]
         answer_symbols = replace(
             base,
-            symbols=_joined(base.symbols, self.names),
+            symbols=_concatenate_names(base.symbols, self.names),
             class_of_symbol=np.concatenate([base.class_of_symbol, np.full(len(self.names), -1)]),
             task=task[first],
             worker=worker[first],
@@ -309,7 +309,7 @@ def abstentions_of(
     if reasons is not None and len(reasons[1]):
         has_reason = (labels < 0) & (reasons[0] >= 0)
         symbol = np.where(has_reason, len(symbols) + reasons[0], symbol)
-        symbols = _joined(symbols, reasons[1])
+        symbols = _concatenate_names(symbols, reasons[1])
     if blanks:
         blank = (labels < 0) & (symbol < 0) & has_ids
         if blank.any():
@@ -355,7 +355,7 @@ def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
     return codes
 
 
-def _joined(names: pa.Array, more: pa.Array) -> pa.Array:
+def _concatenate_names(names: pa.Array, more: pa.Array) -> pa.Array:
     """Concatenate two arrays of names, as text if their types differ."""
     if names.type == more.type:
         return pa.concat_arrays([names, more])

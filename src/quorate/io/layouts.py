@@ -83,7 +83,7 @@ def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading
         frame = frame_of(content, sample=True)
         plan = detect(frame, reading)
         if plan.kind == "ratings" and reading.is_score:
-            plan = replace(plan, problem="", also=())
+            plan = replace(plan, problem="", other_commands=())
         if not plan.is_readable or not plan.certain:
             raise refusal(frame, plan, content.files or (content.name,))
         options = replace(reading, **plan.options)
@@ -128,10 +128,10 @@ def _propose_task(content: Content, reading: ReadOptions) -> None:
     frame = frame_of(content, sample=True)
     if frame.index:
         return
-    taken = {*columns_of_option(frame, reading.worker), *columns_of_option(frame, reading.label)}
+    assigned = {*columns_of_option(frame, reading.worker), *columns_of_option(frame, reading.label)}
     if reading.fold is not None:
-        taken |= set(columns_named(frame, reading.fold, "fold"))
-    named = [name for name in frame.columns if strength(name, "task") and name not in taken]
+        assigned |= set(columns_named(frame, reading.fold, "fold"))
+    named = [name for name in frame.columns if strength(name, "task") and name not in assigned]
     if reading.fold is None:
         plan = detect(frame, reading)
         if plan.is_readable and "task" in plan.options:

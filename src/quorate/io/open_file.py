@@ -152,7 +152,7 @@ def load(source: str | Path | Loaded) -> Loaded:
             return Loaded(name, pa.py_buffer(b""))
         if compression is None:
             return Loaded(name, pa.memory_map(str(path)).read_buffer())
-        return Loaded(name, _unpacked(path, name, compression))
+        return Loaded(name, _unpack(path, name, compression))
 
 
 def head(source: str | Path | Loaded, size: int) -> bytes:
@@ -190,7 +190,7 @@ def max_unpacked_size(size: int) -> int:
     return max(MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO * size)
 
 
-def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False) -> pa.Buffer:
+def _unpack(path: Path, name: str, compression: str, *, measured: bool = False) -> pa.Buffer:
     """Unpack a file into memory; if the ratio is suspicious, first measure the size, without storing the content."""
     packed = path.stat().st_size
     size = 0
@@ -208,7 +208,7 @@ def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False
                 content = None
             if content is not None:
                 content.write(piece)
-    return _unpacked(path, name, compression, measured=True) if content is None else content.getvalue()
+    return _unpack(path, name, compression, measured=True) if content is None else content.getvalue()
 
 
 @contextmanager

@@ -209,10 +209,10 @@ class ReadOptions:
         """Role -> the column that the caller named; None for a role without one."""
         return {role: getattr(self, role) for role in ROLES}
 
-    def wanted(self) -> dict[str, str]:
+    def required_columns(self) -> dict[str, str]:
         """Return required column -> the remedy that an error names if it is missing."""
-        wanted = {name: self.remedy(role) for role, name in zip(ROLES, self.columns, strict=True)}
-        return wanted if self.group is None else {**wanted, self.group: self.remedy("group")}
+        required_columns = {name: self.remedy(role) for role, name in zip(ROLES, self.columns, strict=True)}
+        return required_columns if self.group is None else {**required_columns, self.group: self.remedy("group")}
 
     def remedy(self, role: str) -> str:
         """Return what to do if the column of a role is missing."""
@@ -221,10 +221,10 @@ class ReadOptions:
             return f"Name the right one with {option}= (--{option})"
         return f"Choose one with {option}= (--{option})"
 
-    def given(self, names: Iterable[str]) -> dict[str, Any]:
+    def non_default(self, names: Iterable[str]) -> dict[str, Any]:
         """Return those of the named options whose value is not the default.
 
-        >>> ReadOptions(task="item").given(["task", "worker"])
+        >>> ReadOptions(task="item").non_default(["task", "worker"])
         {'task': 'item'}
         """
         default = type(self)()
@@ -254,8 +254,12 @@ class ReadOptions:
         """
         for field in fields(self):
             value = getattr(self, field.name)
-            usual = field.default
-            if field.name not in allowed and value is not usual and (type(value) is not type(usual) or value != usual):
+            default = field.default
+            if (
+                field.name not in allowed
+                and value is not default
+                and (type(value) is not type(default) or value != default)
+            ):
                 remedy = remedies.get(field.name, "leave it out")
                 raise OptionError(f"{field.name}= ({flag_of(field.name)}) has no effect {where}; {remedy}")
 

@@ -375,8 +375,8 @@ def read_pair_rows(
     judge_order, judge_code = _canonical(judges, judge[keep])
     task, tasks = _tasks_of(table, layout, comparisons.one_task, options, name)
     covariates, covariate_names = _covariates_of(table, options, name)
-    group, groups = _coded(table, options.by, "by", name)
-    criterion, criteria = _coded(table, options.criterion, "criterion", name)
+    group, groups = _codes_of_column(table, options.by, "by", name)
+    criterion, criteria = _codes_of_column(table, options.criterion, "criterion", name)
     return PairRows(
         left=item_code[left[keep]],
         right=item_code[right[keep]],
@@ -452,10 +452,10 @@ def _tasks_of(
             dict.fromkeys([*layout.columns, *(name for pair in options.covariate_columns.values() for name in pair)])
         )
         parts = [table.column(name).cast(pa.string()) for name in used]
-        content, _ = encode(_joined(parts), "row")
+        content, _ = encode(_join_columns(parts), "row")
         number = _occurrence(content)
         parts.append(pa.chunked_array([pa.array(number).cast(pa.string())]))
-        codes, names = encode(_joined(parts), "row")
+        codes, names = encode(_join_columns(parts), "row")
     elif column is None:
         return None, from_strings([])
     else:
@@ -474,7 +474,7 @@ def _tasks_of(
     return codes.astype(np.int64), names
 
 
-def _joined(parts: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+def _join_columns(parts: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
     text = pc.binary_join_element_wise(*parts, "\x1f", null_handling="replace", null_replacement="")
     return pa.chunked_array([text]) if isinstance(text, pa.Array) else text
 
@@ -508,7 +508,9 @@ def _covariates_of(table: pa.Table, options: PairOptions, name: str) -> tuple[Fl
     return np.column_stack(columns), tuple(names)
 
 
-def _coded(table: pa.Table, column: str | None, option: str, name: str) -> tuple[IntArray | None, tuple[str, ...]]:
+def _codes_of_column(
+    table: pa.Table, column: str | None, option: str, name: str
+) -> tuple[IntArray | None, tuple[str, ...]]:
     """Return the codes of a column that an option names and its values in canonical order; (None, ()) without one."""
     if column is None:
         return None, ()

@@ -34,25 +34,26 @@ def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
     >>> read_parquet(stream.getvalue(), "a.parquet", {"task": ""}).to_pydict()
     {'task': [1, 2]}
     """
-    wanted = list(columns)
+    column_names = list(columns)
     with _parsing(name):
         file = _opened(data)
         check_columns(file.schema_arrow.names, columns, name)
-        schema = pa.schema([file.schema_arrow.field(column) for column in wanted])
+        schema = pa.schema([file.schema_arrow.field(column) for column in column_names])
         max_size = max_unpacked_size(len(data))
         rows = file.metadata.num_rows
-        size = _mean_row_bytes(file, wanted, rows)
+        size = _mean_row_bytes(file, column_names, rows)
         if size * rows > max_size:
             _refuse(name, size * rows)
         batches: list[pa.RecordBatch] = []
-        taken = done = 0
-        for batch in file.iter_batches(min(max(int(PIECE / max(size, 1)), 1), MAX_ROWS), columns=wanted):
-            batches.append(batch.select(wanted))
-            taken += batch.nbytes
-            done += len(batch)
-            report("reading rows", done, rows)
-            if taken > max_size:
-                _refuse(name, taken)
+        n_bytes = 0
+        n_rows_read = 0
+        for batch in file.iter_batches(min(max(int(PIECE / max(size, 1)), 1), MAX_ROWS), columns=column_names):
+            batches.append(batch.select(column_names))
+            n_bytes += batch.nbytes
+            n_rows_read += len(batch)
+            report("reading rows", n_rows_read, rows)
+            if n_bytes > max_size:
+                _refuse(name, n_bytes)
         return pa.Table.from_batches(batches) if batches else schema.empty_table()
 
 

@@ -17,7 +17,7 @@ class Plan:
     question: str = ""  # question that only the user can answer
     warnings: tuple[str, ...] = ()
     alternatives: tuple[Mapping[str, Any], ...] = ()  # other options with which it may be read
-    also: tuple[str, ...] = ()  # other commands for this table: "rank", "rate"
+    other_commands: tuple[str, ...] = ()  # commands for which the table is suitable, too: "rank", "rate"
 
     @property
     def is_readable(self) -> bool:

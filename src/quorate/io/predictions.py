@@ -133,7 +133,7 @@ def _read(name: str, source: Source, answers: Answers, task: str, label: str) ->
     if isinstance(source, Mapping) and task in source:  # columns: `read_labels` would read the keys as tasks
         source = read_table(source, dict.fromkeys(map(str, source), ""), fixed=True)
     try:
-        listed = _listed(source, answers, task, label, what)
+        listed = _read_long(source, answers, task, label, what)
         if listed is not None:
             return _by_task(name, *listed, answers, what)
         tasks, labels = read_labels(source, task=task, label=label, what=what)
@@ -164,7 +164,7 @@ def _by_task(
     return Predictions(name, class_of_task, int((~is_matched).sum()), probability)
 
 
-def _listed(
+def _read_long(
     source: Source, answers: Answers, task: str, label: str, what: str
 ) -> tuple[pa.Array, IntArray, FloatArray] | None:
     """Read a table with one row per task and class, as ``--long`` writes it; None if a column is missing.

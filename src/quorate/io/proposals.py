@@ -102,15 +102,15 @@ def join_labels(values: Iterable[Any]) -> str:
     return text.getvalue()
 
 
-def typed(source: object, options: ReadOptions) -> str:
+def source_as_typed(source: object, options: ReadOptions) -> str:
     """Return files and reading options, quoted for a shell; FILE instead of sources that cannot be typed again.
 
-    >>> typed("my answers.csv", ReadOptions(task="item"))
+    >>> source_as_typed("my answers.csv", ReadOptions(task="item"))
     "'my answers.csv' --task item"
     """
     files: list[Any] = source if isinstance(source, list) else [source]
     is_typed = all(isinstance(file, str) and file != "-" and render_address(file) == file for file in files)
-    chosen = options.given((*FLAGS, "format"))
+    chosen = options.non_default((*FLAGS, "format"))
     if chosen.get("delimiter") == ",":  # which is detected without the option
         del chosen["delimiter"]
     if not isinstance(chosen.get("map", ""), str):  # a Python mapping, which cannot be written as an option
@@ -152,13 +152,13 @@ def other_commands(plan: "Plan", files: Sequence[str], options: Mapping[str, Any
         options: reading options; scores are read from the columns that they name.
 
     >>> from quorate.io.plan import Plan
-    >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, also=("rate",))
+    >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, other_commands=("rate",))
     >>> list(other_commands(plan, ["a.csv"], plan.options))
     ['quorate rate a.csv --task item --score rating']
-    >>> list(other_commands(Plan("long", also=("rank",)), ["a.csv"], {"label": "judge_pick"}))
+    >>> list(other_commands(Plan("long", other_commands=("rank",)), ["a.csv"], {"label": "judge_pick"}))
     ['quorate rank a.csv --winner judge_pick']
     """
-    for name in plan.also:
+    for name in plan.other_commands:
         if not has_command(name):
             continue
         if name != "rank":

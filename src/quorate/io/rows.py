@@ -57,8 +57,12 @@ def read_rows(
     >>> answers.n_tasks, answers.n_workers, answers.classes.to_pylist()
     (2, 2, ['cat', 'dog'])
     """
-    wanted = reading.wanted() if reason is None else {**reading.wanted(), reason: "It says why labels are missing"}
-    table = reading.completed(read_table(source, wanted, reading))
+    required = (
+        reading.required_columns()
+        if reason is None
+        else {**reading.required_columns(), reason: "It says why labels are missing"}
+    )
+    table = reading.completed(read_table(source, required, reading))
     if table.num_rows == 0:
         raise NoRowsError("There is a header, but no answers below it")
     if not reading.is_score and has_several(table.column(reading.columns[2]), reading):

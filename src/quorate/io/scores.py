@@ -120,15 +120,15 @@ class ScoreOptions(ReadOptions):
         worker = (self.worker or "worker") if self.has_workers else ANYBODY
         return self.task or "task", worker, self.label or "score"
 
-    def wanted(self) -> dict[str, str]:
+    def required_columns(self) -> dict[str, str]:
         """Return required column -> the remedy that an error names if it is missing."""
-        wanted = super().wanted()
+        required_columns = super().required_columns()
         if not self.has_workers:
-            del wanted[ANYBODY]
+            del required_columns[ANYBODY]
         elif self.worker is None:
             hint = "Choose one with worker= (--worker), or use worker='none' (--worker none) if the raters are unknown"
-            wanted[self.columns[1]] = hint
-        return wanted
+            required_columns[self.columns[1]] = hint
+        return required_columns
 
     def completed(self, table: pa.Table) -> pa.Table:
         """Return the table; without raters, a column with one worker for all rows is added."""

@@ -124,16 +124,16 @@ def read_panel_skills(source: Any) -> dict[str, Any]:
         source = {"worker": [id_text(name) or "" for name in source], "skill": skills}
     source = hold(source.arrow if isinstance(source, Table) else source)
     fields = look(source).fields
-    wanted = {"worker": PANEL_REMEDY, "skill": PANEL_REMEDY}
-    wanted |= {name: PANEL_REMEDY for name in PANEL_OPTIONAL if name in fields}
-    table = read_table(source, wanted, fixed=True)
+    remedies = {"worker": PANEL_REMEDY, "skill": PANEL_REMEDY}
+    remedies |= {name: PANEL_REMEDY for name in PANEL_OPTIONAL if name in fields}
+    table = read_table(source, remedies, fixed=True)
     columns: dict[str, Any] = {"worker": [id_text(name) or "" for name in table.column("worker").to_pylist()]}
     if len(set(columns["worker"])) < len(table):
         twice = Counter(columns["worker"]).most_common(1)[0][0]
         raise ConflictingGoldError(f"judge {shown(twice)} has two skills in the table of workers; keep one")
     for name in ("skill", *PANEL_OPTIONAL):
         columns[name] = np.full(len(table), np.nan)
-        if name in wanted:
+        if name in remedies:
             columns[name] = number_column(table.column(name), name, "the table of workers", allow_missing=True)
     return columns
 

@@ -51,12 +51,13 @@ def system_columns(
         reading = result.options if tasks is None else ReadOptions(task=result.options.task)
         names = [] if source is None else column_names(source, reading)
         if by not in names:
+            message = f'by= (--by) needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks)'
+            if names:
+                message += f"; the columns are {listing(names, 12)}"
             suggestion = did_you_mean(by, names)
-            there = f"; the columns are {listing(names, 12)}" if names else ""
-            meant = f". {suggestion}" if suggestion else ""
-            raise MissingColumnError(
-                f'by= (--by) needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks){there}{meant}'
-            )
+            if suggestion:
+                message += f". {suggestion}"
+            raise MissingColumnError(message)
         if pair_by is not None and pair_by not in names:
             raise MissingColumnError(
                 f"there is no column {shown(pair_by)} to pair by; the columns are {listing(names, 12)}"
@@ -67,9 +68,9 @@ def system_columns(
         elif by in key:
             items = [name for name in key if name != by]
         is_composite = len(key) > 1 and set(key) <= set(names)
-        wanted = dict.fromkeys([*(key if is_composite else (result.options.columns[0],)), by, *items])
-        table = read_table(source, {name: f"The column {name!r} is needed" for name in wanted}, reading)
-        columns = {name: table.column(name).to_pylist() for name in wanted}
+        needed = dict.fromkeys([*(key if is_composite else (result.options.columns[0],)), by, *items])
+        table = read_table(source, {name: f"The column {name!r} is needed" for name in needed}, reading)
+        columns = {name: table.column(name).to_pylist() for name in needed}
         if is_composite:
             joined = with_joined_key(columns, ReadOptions(task=result.options.task), result.answers.task_names)
             task_ids = joined["task"] if isinstance(joined, dict) else []

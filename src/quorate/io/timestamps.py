@@ -64,7 +64,7 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
             "time= (--time) orders the answers of a worker, and with multi= (--multi) each answer is one to several "
             "questions at once; leave one of them out"
         )
-    table = read_table(source, {**replace(reading, group=None).wanted(), time: remedy}, reading)
+    table = read_table(source, {**replace(reading, group=None).required_columns(), time: remedy}, reading)
     when = time_numbers(table.column(time), time)
     index, has_answer = answers_of_rows(table, answers, reading)
     missing = np.flatnonzero(has_answer & np.isnan(when))

@@ -153,13 +153,13 @@ def array_of_values(values: Sequence[Any], name: str, *, nan_is_missing: bool = 
     (DataType(int64), ['18446744073709551616'])
     """
     kinds = set(map(type, values)) - {type(None)}
-    families = {_family(kind) for kind in kinds} - {""}
-    if "" in map(_family, kinds) or (float in kinds and (nan_is_missing or len(families) > 1)):
+    families = {_type_family(kind) for kind in kinds} - {""}
+    if "" in map(_type_family, kinds) or (float in kinds and (nan_is_missing or len(families) > 1)):
         values = [None if is_missing(value) else value for value in values]
         kinds = set(map(type, values)) - {type(None)}
-        families = {_family(kind) for kind in kinds}
+        families = {_type_family(kind) for kind in kinds}
     if len(families) > 1:
-        refuse_mixed(values, repr(name), lambda value: _family(type(value)))
+        refuse_mixed(values, repr(name), lambda value: _type_family(type(value)))
     if families == {"time"}:
         refuse_mixed(values, repr(name), lambda value: value.tzinfo is None)
     if kinds == {uuid.UUID}:
@@ -171,10 +171,10 @@ def array_of_values(values: Sequence[Any], name: str, *, nan_is_missing: bool = 
             raise
         return integer_array(values)
     except (pa.ArrowException, TypeError, ValueError):
-        raise _unusable(values, name) from None
+        raise _unusable_value_error(values, name) from None
 
 
-def _unusable(values: Sequence[Any], name: str) -> ColumnTypeError:
+def _unusable_value_error(values: Sequence[Any], name: str) -> ColumnTypeError:
     """Return the error about the first value that cannot be stored in an Arrow array."""
     for row, value in enumerate(values):
         try:
@@ -202,7 +202,7 @@ def integer_array(values: Sequence[int | None]) -> pa.Array:
     return pa.array(texts, pa.string()) if None in texts else from_strings(texts)  # type: ignore[arg-type]
 
 
-def _family(kind: type) -> str:
+def _type_family(kind: type) -> str:
     """Return the family of a type (text, number, ...); empty for types of missing values."""
     if kind.__name__ in MISSING:
         return ""

@@ -298,7 +298,7 @@ def rate_command(file: str | None, options: ReadOptions) -> str:
     from quorate.io.proposals import FLAGS, command_line
     from quorate.io.scores import NO_WORKER, ScoreOptions
 
-    chosen = options.given((*FLAGS, "format"))
+    chosen = options.non_default((*FLAGS, "format"))
     for role, column, default in zip(ROLES, options.columns, ScoreOptions().columns, strict=True):
         chosen.pop(role, None)
         if column != default:

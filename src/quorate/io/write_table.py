@@ -16,7 +16,7 @@ import quorate.arrow_compute as pc
 from quorate.arrays import TEXT, Table, from_strings
 from quorate.errors import OptionError, not_installed, shown, unknown_name_error
 from quorate.io.arguments import check_arguments
-from quorate.io.atomic import after_writing, atomic_append, atomic_write, together
+from quorate.io.atomic import after_writing, atomic_append, atomic_batch, atomic_write
 from quorate.io.write_csv import csv_batches
 
 FORMATS = ("csv", "parquet", "jsonl", "xlsx")
@@ -54,7 +54,7 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
     writers = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines, "xlsx": _write_excel}
     write = writers[written_as]
     arrow = without_formulas(with_text(table.arrow)) if excel_safe and written_as == "csv" else table.arrow
-    _to(path, lambda stream: write(arrow, stream))
+    _write_to(path, lambda stream: write(arrow, stream))
 
 
 def write_tables(
@@ -77,7 +77,7 @@ def write_tables(
     task
     1
     """
-    with together():
+    with atomic_batch():
         for table, path in tables:
             if path is None:
                 continue
@@ -104,7 +104,7 @@ def write_json(value: Any, path: str | Path) -> None:
     >>> write_json([{"id": 1}], "-")
     [{"id": 1}]
     """
-    _to(path, lambda stream: _write_text(to_json(value) + "\n", stream))
+    _write_to(path, lambda stream: _write_text(to_json(value) + "\n", stream))
 
 
 def write_text(text: str, path: str | Path) -> None:
@@ -113,7 +113,7 @@ def write_text(text: str, path: str | Path) -> None:
     >>> write_text("a page", "-")
     a page
     """
-    _to(path, lambda stream: _write_text(text, stream))
+    _write_to(path, lambda stream: _write_text(text, stream))
 
 
 def append_text(text: str, path: str | Path) -> None:
@@ -144,7 +144,7 @@ def without_formulas(table: pa.Table) -> pa.Table:
     return table
 
 
-def _to(path: str | Path, write: Callable[[Any], None]) -> None:
+def _write_to(path: str | Path, write: Callable[[Any], None]) -> None:
     """Call a writer with the stream of a file or, after the current batch of files, of standard output."""
     if str(path) == "-":
         after_writing(lambda: to_standard_output(write))
@@ -214,9 +214,9 @@ def _write_excel(table: pa.Table, stream: BinaryIO) -> None:
             return None if math.isnan(value) else str(value)
         if value is None or isinstance(value, bool | int | float):
             return value
-        made = WriteOnlyCell(sheet, value=CONTROL.sub("", str(value)))
-        made.data_type = "s"
-        return made
+        excel_cell = WriteOnlyCell(sheet, value=CONTROL.sub("", str(value)))
+        excel_cell.data_type = "s"
+        return excel_cell
 
     sheet.append([cell(name) for name in table.column_names])
     for row in zip(*(column.to_pylist() for column in table.columns), strict=True):

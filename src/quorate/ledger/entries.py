@@ -92,7 +92,7 @@ def read_entries(source: Source, reading: ReadOptions) -> Entries:
     >>> entries.label.tolist(), entries.rows.tolist(), entries.clashed.tolist()
     ([1], [2], [True])
     """
-    table = read_table(source, reading.wanted(), reading)
+    table = read_table(source, reading.required_columns(), reading)
     encoded = [encode(table.column(name), name, is_label=k == 2) for k, name in enumerate(reading.columns)]
     present = np.logical_and.reduce([codes >= 0 for codes, _ in encoded])
     if not present.all() and not reading.skip_missing:

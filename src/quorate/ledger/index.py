@@ -315,11 +315,11 @@ class Index:
                 raise UnwritableFileError(
                     f"cannot write {self.path}: {error}. Make room, make it writable, or choose another disk"
                 ) from None
-            raise self._damaged(error) from None
+            raise self._damage_error(error) from None
         except sqlite3.DatabaseError as error:
-            raise self._damaged(error) from None
+            raise self._damage_error(error) from None
 
-    def _damaged(self, error: Exception) -> LedgerFileError:
+    def _damage_error(self, error: Exception) -> LedgerFileError:
         return LedgerFileError(
             f"{self.path} is damaged ({error}); remove it, and `quorate ledger compact {self.path.parent}` makes it "
             "again from the batches"

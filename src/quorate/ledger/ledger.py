@@ -99,7 +99,7 @@ class Ledger:
         options.refuse_but(BATCH_OPTIONS, "for a batch of a ledger", REMEDIES)
         entries = read_entries(source, options)
         before = self._counts()
-        self._absorb(entries, options.on_conflict)
+        self._add_entries(entries, options.on_conflict)
         return Added(entries.n_rows, *(self._counts() - before).tolist())
 
     @check_arguments
@@ -117,7 +117,7 @@ class Ledger:
         """
         if on_conflict not in POLICIES:
             raise unknown_name_error(on_conflict, POLICIES, "on_conflict= (--on-conflict)")
-        self._absorb(other._entries, on_conflict)
+        self._add_entries(other._entries, on_conflict)
 
     def __add__(self, other: "Ledger") -> "Ledger":
         """Return a new ledger with the answers of both; a contradiction between them is an error."""
@@ -135,7 +135,7 @@ class Ledger:
         Raises:
             NoRowsError: the ledger is empty.
         """
-        return self._once("answers", self._form_answers)
+        return self._cached("answers", self._form_answers)
 
     @property
     def pairs(self) -> "PairStats":
@@ -143,7 +143,7 @@ class Ledger:
 
         They are counted at the first use; later, a small batch changes only the counts of its tasks.
         """
-        return self._once("pairs", self._form_pairs)
+        return self._cached("pairs", self._form_pairs)
 
     @check_arguments
     def aggregate(self, method: str = "quorate", **options: Any) -> "Result":
@@ -208,7 +208,7 @@ class Ledger:
         ledger._kept = combine([Batch(load_entries(path), "error")])
         return ledger
 
-    def _absorb(self, entries: Entries, on_conflict: str) -> None:
+    def _add_entries(self, entries: Entries, on_conflict: str) -> None:
         """Add entries; if they raise an error, nothing has changed."""
         if len(entries.task) * MAX_RATIO > len(self):
             self._kept = combine([Batch(self._entries, "error"), Batch(entries, on_conflict)])
@@ -230,7 +230,7 @@ class Ledger:
             self._kept = self._table.entries()
         return self._kept
 
-    def _once(self, name: str, form: Callable[[], T]) -> T:
+    def _cached(self, name: str, form: Callable[[], T]) -> T:
         """Return ``form()``, computed once for each state of the ledger and stored by name."""
         if name not in self._handed_out:
             self._handed_out[name] = form()

@@ -100,7 +100,7 @@ def pair_skills(pairs: PairStats, names: pa.Array, per_worker: IntArray, n_class
         per_worker, n_classes, is_gold, None, "shared", identifiability, int(pairs.shared.sum()), lambda: pairs, moments
     )
     estimate = solve(identification)
-    status = _with_weak(estimate, pairs, n_classes)
+    status = _mark_weakly_identified(estimate, pairs, n_classes)
     columns = {
         "worker": names,
         "skill": from_numpy(estimate.skills, mask=np.isnan(estimate.skills)),
@@ -111,7 +111,7 @@ def pair_skills(pairs: PairStats, names: pa.Array, per_worker: IntArray, n_class
     return Table(table_of(columns))
 
 
-def _with_weak(estimate: Estimate, pairs: PairStats, n_classes: int) -> IntArray:
+def _mark_weakly_identified(estimate: Estimate, pairs: PairStats, n_classes: int) -> IntArray:
     """Return the status with weakly identified workers, if the shared tasks of different pairs are independent."""
     n = len(estimate.skills)
     if n_classes < 2:

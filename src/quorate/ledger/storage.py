@@ -95,7 +95,7 @@ def alone_with(path: str | Path, patience: float = PATIENCE) -> Iterator[None]:
     ...     os.listdir(folder)
     []
     """
-    folder = _local(path).parent
+    folder = _real_path(path).parent
     if not folder.is_dir():
         raise UnwritableFileError(
             f"cannot write {render_address(path)}: there is no such folder. Make it, or choose another"
@@ -197,8 +197,8 @@ def save_entries(entries: Entries, path: str | Path) -> None:
         index.clear()
         _add_batch(folder, index, batch, number)
 
-    local = _local(path)
-    if local.exists() and not local.is_dir() and not local.is_file():  # a device
+    real_path = _real_path(path)
+    if real_path.exists() and not real_path.is_dir() and not real_path.is_file():  # a device
         atomic_write(path, lambda stream: stream.write(to_stream(batch)))
         return
     with alone_with(path):
@@ -221,7 +221,7 @@ def compact(path: str | Path) -> Compacted:
     (2, 2)
     """
     with alone_with(path):
-        folder = _local(path)
+        folder = _real_path(path)
         if folder.is_dir() and not (folder / INDEX_NAME).exists():
             _rebuild(folder, path)
         n_before = 1
@@ -281,14 +281,14 @@ def _update(path: str | Path, fill: Callable[[Path, Index], T]) -> T:
     Returns:
         What ``fill`` returns.
     """
-    place = _local(path)
-    previous = _single_file(place)
-    if not place.exists() and previous.exists():  # a conversion was interrupted between two renamings
-        os.rename(previous, place)
-    if not place.is_dir():
-        return _make(path, place, fill)
-    index = Index.open(place, PATIENCE)
-    files = (place, place / INDEX_NAME)
+    real_path = _real_path(path)
+    previous = _single_file(real_path)
+    if not real_path.exists() and previous.exists():  # a conversion was interrupted between two renamings
+        os.rename(previous, real_path)
+    if not real_path.is_dir():
+        return _create_or_convert(path, real_path, fill)
+    index = Index.open(real_path, PATIENCE)
+    files = (real_path, real_path / INDEX_NAME)
     if not all(file.stat().st_mode & 0o222 and os.access(file, os.W_OK) for file in files):  # root may write anything
         index.close()
         raise UnwritableFileError(
@@ -299,20 +299,20 @@ def _update(path: str | Path, fill: Callable[[Path, Index], T]) -> T:
     with naming(path), index:
         try:
             with index.transaction():
-                _sweep(place, index, path)
-                result = fill(place, index)
+                _remove_leftovers(real_path, index, path)
+                result = fill(real_path, index)
         finally:
             # Within a transaction, because another writer may have written a file of changes in the meantime.
             with suppress(LedgerFileError), index.transaction():
-                _sweep(place, index, path)
+                _remove_leftovers(real_path, index, path)
     return result
 
 
-def _make(path: str | Path, place: Path, fill: Callable[[Path, Index], T]) -> T:
+def _create_or_convert(path: str | Path, real_path: Path, fill: Callable[[Path, Index], T]) -> T:
     """Create a ledger, or convert a single file, by filling a folder that is then renamed to the path."""
     results: list[T] = []
     single = None
-    if place.exists():
+    if real_path.exists():
         single = load_entries(path)
         allow_replacing(path)  # the ledger that was read is updated
         check_target(path)
@@ -323,22 +323,22 @@ def _make(path: str | Path, place: Path, fill: Callable[[Path, Index], T]) -> T:
             if single is not None:
                 _add_batch(folder, index, Batch(single, "error"))
             results.append(fill(folder, index))
-            _sweep(folder, index, path)
+            _remove_leftovers(folder, index, path)
         _sync_folder(folder)
 
     if single is None:
         fill_atomically(path, fill_folder, folder=True)
     else:
-        new = place.with_name(f"{place.name}.folder")
+        new = real_path.with_name(f"{real_path.name}.folder")
         fill_atomically(new, fill_folder, folder=True)
-        previous = _single_file(place)
+        previous = _single_file(real_path)
         with naming(path):
-            os.rename(place, previous)
-            os.rename(new, place)
-            _sync_folder(place.parent)
+            os.rename(real_path, previous)
+            os.rename(new, real_path)
+            _sync_folder(real_path.parent)
             os.unlink(previous)
     with naming(path):
-        _sync_folder(place.parent)
+        _sync_folder(real_path.parent)
     return results[0]
 
 
@@ -383,7 +383,7 @@ def _noted_changes(folder: Path) -> set[str]:
         return set()
 
 
-def _sweep(folder: Path, index: Index, path: str | Path) -> None:
+def _remove_leftovers(folder: Path, index: Index, path: str | Path) -> None:
     """Remove files of interrupted commands: incomplete ones, and unlisted streams that are in the file of changes.
 
     Raises:
@@ -394,21 +394,21 @@ def _sweep(folder: Path, index: Index, path: str | Path) -> None:
     names = set(os.listdir(folder))
     missing = sorted(listed - names)
     if missing:
-        raise _missing(path, missing[0])
+        raise _missing_file_error(path, missing[0])
     unlisted = sorted(name for name in names - listed if BATCH_NAME.fullmatch(name))
     unexpected = [name for name in unlisted if name not in noted]
     if unexpected:
-        raise _unlisted(path, unexpected[0])
+        raise _unlisted_file_error(path, unexpected[0])
     parts = [name for name in names if name.endswith(PART_SUFFIX) and name != CHANGES_NAME]
     for name in (*unlisted, *parts, CHANGES_NAME):  # the file of changes last: this may be interrupted, too
         _remove(folder / name)
 
 
-def _missing(path: str | Path, name: str) -> LedgerFileError:
+def _missing_file_error(path: str | Path, name: str) -> LedgerFileError:
     return LedgerFileError(f"{path} is damaged: {name} is missing. Restore it from a copy of the ledger")
 
 
-def _unlisted(path: str | Path, name: str) -> LedgerFileError:
+def _unlisted_file_error(path: str | Path, name: str) -> LedgerFileError:
     return LedgerFileError(
         f"{path} has a batch that its {INDEX_NAME} does not list: {name}. If the index is older than the batches, "
         f"remove {INDEX_NAME}, and `quorate ledger compact` makes it again from all batches; if the batch is not of "
@@ -428,15 +428,15 @@ def _remove(path: Path) -> None:
 
 
 def _load(path: str | Path) -> Entries:
-    place = _local(path)
-    if not place.exists() and _single_file(place).exists():
-        place = _single_file(place)
-    if place.is_dir():
-        return _load_folder(place, path)
+    real_path = _real_path(path)
+    if not real_path.exists() and _single_file(real_path).exists():
+        real_path = _single_file(real_path)
+    if real_path.is_dir():
+        return _load_folder(real_path, path)
     record_input(path)
-    if place.is_char_device():  # reading some devices never ends
+    if real_path.is_char_device():  # reading some devices never ends
         raise UnreadableFileError(f"cannot read the ledger {path}: it is a device. Name a file")
-    return read_single_file(place.read_bytes(), path)
+    return read_single_file(real_path.read_bytes(), path)
 
 
 def _load_folder(folder: Path, path: str | Path) -> Entries:
@@ -450,7 +450,7 @@ def _load_folder(folder: Path, path: str | Path) -> Entries:
         if unlisted and (folder / unlisted[0]).exists():
             if attempt == READ_ATTEMPTS - 1:
                 absent = [file for file in files if not (folder / file).exists()]
-                raise _missing(path, absent[0]) if absent else _unlisted(path, unlisted[0])
+                raise _missing_file_error(path, absent[0]) if absent else _unlisted_file_error(path, unlisted[0])
             continue
         for file in (INDEX_NAME, *files):
             record_input(folder / file)
@@ -459,7 +459,7 @@ def _load_folder(folder: Path, path: str | Path) -> Entries:
             break
         except FileNotFoundError as error:
             if attempt == READ_ATTEMPTS - 1:
-                raise _missing(path, Path(error.filename).name) from None
+                raise _missing_file_error(path, Path(error.filename).name) from None
     try:
         entries = combine(batches)
     except ConflictingAnswersError:
@@ -472,13 +472,13 @@ def _load_folder(folder: Path, path: str | Path) -> Entries:
     return entries
 
 
-def _local(path: str | Path) -> Path:
+def _real_path(path: str | Path) -> Path:
     return Path(os.path.realpath(local_path(path)))
 
 
-def _single_file(place: Path) -> Path:
+def _single_file(real_path: Path) -> Path:
     """Return the name of a single-file ledger while it is converted."""
-    return place.with_name(f"{place.name}.single-file")
+    return real_path.with_name(f"{real_path.name}.single-file")
 
 
 def _sync_folder(folder: Path) -> None:

@@ -30,12 +30,12 @@ from quorate.evaluation.compare import Comparison, compare
 from quorate.evaluation.metrics import Score, expected_error
 from quorate.interrater.agreement import agreement
 from quorate.io.arguments import check_arguments
-from quorate.io.atomic import make_folder, together
+from quorate.io.atomic import atomic_batch, make_folder
 from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, labels_for
 from quorate.io.options import ReadKeywords, names_listed
 from quorate.io.pipes import keep_pipes
-from quorate.io.proposals import typed
+from quorate.io.proposals import source_as_typed
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.io.write_table import write_table, write_text
@@ -176,7 +176,7 @@ class Report(Shown):
         )
         if folder is not None:
             make_folder(folder)
-        with together():  # all files are written, or none
+        with atomic_batch():  # all files are written, or none
             write_text(html, page)
             for file in table_paths:
                 write_table(getattr(self.result, file.stem), file, excel_safe=excel_safe)
@@ -283,5 +283,5 @@ def report(
     if loaded.is_sample:
         named = f"{named} (a sample of {loaded.answers.n_tasks:,} tasks)"
     score = None if true is None else expected_error(result, true)
-    file = typed(loaded.source, loaded.options)
+    file = source_as_typed(loaded.source, loaded.options)
     return Report(result, diagnosis, comparison, confident, named, omitted, file, score, texts)

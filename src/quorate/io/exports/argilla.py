@@ -129,8 +129,8 @@ def _find(
 
 
 def _task_of(record: Record, name: str | None) -> Any:
-    usual = first_filled(record.get(name) for name in ("external_id", "id", "_server_id"))
-    return first_of(name, usual, record, record.get("fields"), record.get("metadata"))
+    default_task = first_filled(record.get(name) for name in ("external_id", "id", "_server_id"))
+    return first_of(name, default_task, record, record.get("fields"), record.get("metadata"))
 
 
 def suggestions(export: Export, labels: Mapping[str, tuple[Any, float | None]], agent: str) -> list[Record]:

@@ -110,10 +110,10 @@ def log_in(loaded: Loaded) -> dict[str, Any]:
                 )
             samples = [info for name, info in members.items() if name.startswith(SAMPLES)]
             _check_size([head, *samples], loaded)
-            log = _parsed(archive, head, loaded)
+            log = _parse_member(archive, head, loaded)
             if not isinstance(log, dict):
                 raise WrongFormatError(f"{loaded.name}: {head.filename} is not a JSON object: {shown(log)}")
-            return {"status": "started", **log, "samples": [_parsed(archive, info, loaded) for info in samples]}
+            return {"status": "started", **log, "samples": [_parse_member(archive, info, loaded) for info in samples]}
     except QuorateError:  # some of them are ValueErrors, which are caught below
         raise
     except ARCHIVE_ERRORS as error:
@@ -143,15 +143,15 @@ def _check_size(members: list[zipfile.ZipInfo], loaded: Loaded) -> None:
         raise TooLargeError(f"{loaded.name} unpacks to more than {most / 1e9:.3g} GB, which is too large for a log")
 
 
-def _parsed(archive: zipfile.ZipFile, info: zipfile.ZipInfo, loaded: Loaded) -> Any:
-    data = _unpacked(info, loaded) if info.compress_type == ZSTANDARD else archive.read(info)
+def _parse_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, loaded: Loaded) -> Any:
+    data = _unpack_zstandard(info, loaded) if info.compress_type == ZSTANDARD else archive.read(info)
     try:
         return json.loads(bytes(data).decode())
     except (ValueError, RecursionError) as error:
         raise WrongFormatError(f"{loaded.name}: {shown(info.filename)} is not JSON: {reason(error)}") from None
 
 
-def _unpacked(info: zipfile.ZipInfo, loaded: Loaded) -> Any:
+def _unpack_zstandard(info: zipfile.ZipInfo, loaded: Loaded) -> Any:
     """Unpack a member with Arrow's Zstandard; the archive contains its unpacked length."""
     start = info.header_offset
     *_, name, extra = LOCAL.unpack(bytes(loaded.data[start : start + LOCAL.size]))
@@ -272,7 +272,7 @@ class Content:
     def first_records(self, most: int) -> list[Any]:
         """Return the first objects of a JSON file; of JSON lines, only these are parsed."""
         if self.json_lines and self.parsed is None and isinstance(self.source, str | Path | Loaded):
-            lines = _decoded(head(self.source, HEAD), "utf-8").split("\n")[: most + 1]
+            lines = _decode(head(self.source, HEAD), "utf-8").split("\n")[: most + 1]
             records = []
             for line in lines[:-1]:
                 with suppress(ValueError, RecursionError):
@@ -286,7 +286,7 @@ class Content:
         if not isinstance(self.source, str | Path | Loaded):
             return self.sample
         raw = head(self.source, size)
-        return self._parsed_rows(_decoded(raw, encoding_of(raw, self.reading.encoding)), size, MAX_CELLS)
+        return self._parsed_rows(_decode(raw, encoding_of(raw, self.reading.encoding)), size, MAX_CELLS)
 
     def _parsed_rows(self, text: str, size: int, most: int) -> list[Record]:
         complete = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be incomplete
@@ -328,7 +328,7 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
         log = log_in(load(source))
         return Content(source, name, "records", tuple(log), parsed=[log])
     encoding = encoding_of(raw, reading.encoding)
-    text = _decoded(raw, encoding)
+    text = _decode(raw, encoding)
     start = text.lstrip()[:1]
     if reading.format == "yaml" or name.lower().endswith((".yaml", ".yml")):
         from quorate.io.yaml_files import read_yaml
@@ -341,7 +341,7 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
         return Content(source, name, "records", _fields_of_first(source, text), json_lines=start == "{")
     if not text.strip() or "\0" in text[:4096]:
         return Content(source, name)
-    text = with_header(lambda size: _decoded(raw if size == HEAD else head(source, size), encoding))
+    text = with_header(lambda size: _decode(raw if size == HEAD else head(source, size), encoding))
     text, separator = without_separator_line(text)
     delimiter = reading.delimiter or separator
     if delimiter is None:
@@ -422,7 +422,7 @@ def _look_at_object(source: Source) -> Content:
     return Content(source, "the table", "rows", tuple(names), index=index_names(source))
 
 
-def _decoded(raw: bytes, encoding: str) -> str:
+def _decode(raw: bytes, encoding: str) -> str:
     """Decode the first bytes; invalid bytes, such as an incomplete last character, are replaced."""
     try:
         text = raw.decode(encoding, errors="replace")
@@ -438,7 +438,7 @@ def _fields_of_first(source: str | Path | Loaded, text: str) -> tuple[str, ...]:
     while fields is None:
         size *= 8
         raw = head(source, size)
-        fields = _record_fields(_decoded(raw, "utf-8"))
+        fields = _record_fields(_decode(raw, "utf-8"))
         if fields is None and len(raw) < size:  # the complete file was read
             return _names_in(text)
     return fields

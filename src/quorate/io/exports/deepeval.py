@@ -46,7 +46,7 @@ def _is_cache(content: Content) -> bool:
 
 def _read(content: Content, reading: ReadOptions) -> Export:
     if _is_cache(content):
-        cases = _cached(content.records)
+        cases = _cases_of_cache(content.records)
     else:
         check_records(content.records, RUN, "DeepEval", "test run")
         runs = [record.get("testRunData") or record for record in content.records]
@@ -62,7 +62,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     return judged("deepeval", content, reading, verdicts, needs_panel=True, can_pool=False)
 
 
-def _cached(records: list[Record]) -> list[Record]:
+def _cases_of_cache(records: list[Record]) -> list[Record]:
     """Return the test cases of a cache in the form of those of a run."""
     cases = []
     for record in records:
@@ -79,8 +79,8 @@ FORMAT = Format("deepeval", "DeepEval test runs: JSON", "'testCases', or 'test_r
 
 def _verdicts(cases: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, case in enumerate(cases):
-        usual = first_filled((case.get("name"), case.get("order"), number))
-        task = first_of(reading.task, usual, case, case.get("metadata"), case.get("additionalMetadata"))
+        default_task = first_filled((case.get("name"), case.get("order"), number))
+        task = first_of(reading.task, default_task, case, case.get("metadata"), case.get("additionalMetadata"))
         metrics = [*(case.get("metricsData") or []), *(case.get("metrics_data") or [])]
         if not metrics:
             yield Verdict("", task, None, None, f"test case {number + 1:,}", left_out=UNJUDGED)

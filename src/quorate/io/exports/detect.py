@@ -189,7 +189,7 @@ def export_of(source: Source, reading: ReadOptions) -> "Export":
     content = _look(source, reading)
     if content.layout == "unknown":
         # Reading it as a table raises the error that says what is wrong.
-        read_table(source, reading.wanted(), replace(reading, format=reading.format or "csv"))
+        read_table(source, reading.required_columns(), replace(reading, format=reading.format or "csv"))
     reading = names_resolved(reading, content.fields)
     name = recognise_content(content, reading) if reading.tool == "auto" else reading.tool
     if name == LAYOUT:

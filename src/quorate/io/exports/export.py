@@ -244,7 +244,7 @@ def assemble(
     ([{'task': '1', 'worker': 'ann', 'label': 'glad'}], 'tone')
     """
     question = choose_question(questions, reading.question, content.name, about)
-    sorted_out = _sort_out(find(question), reading.join_choices, typed_labels)
+    sorted_out = _sort_answers(find(question), reading.join_choices, typed_labels)
     left_out = sorted_out.left_out
     if sorted_out.missing and not reading.skip_missing:
         _refuse_missing(sorted_out, content.name, reading.task)
@@ -347,7 +347,7 @@ def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mappin
 
 
 @dataclass
-class _Sorted:
+class _SortedAnswers:
     """The entries of an export, sorted into answers, abstentions, known labels and entries that are left out."""
 
     typed: tuple[str, ...]  # roles whose values of different types must not have the same text
@@ -375,8 +375,8 @@ class _Sorted:
         return text
 
 
-def _sort_out(items: Iterable[FoundAnswer], join_choices: bool, typed_labels: bool) -> _Sorted:
-    out = _Sorted(("task", "worker", "label") if typed_labels else ("task", "worker"))
+def _sort_answers(items: Iterable[FoundAnswer], join_choices: bool, typed_labels: bool) -> _SortedAnswers:
+    out = _SortedAnswers(("task", "worker", "label") if typed_labels else ("task", "worker"))
     for item in items:
         if item.left_out:
             out.left_out[item.left_out] += 1
@@ -423,7 +423,7 @@ def _check_text(where: str, *texts: str | None) -> None:
             ) from None
 
 
-def _classes_of(item: FoundAnswer, out: _Sorted) -> list[str]:
+def _classes_of(item: FoundAnswer, out: _SortedAnswers) -> list[str]:
     """Return the distinct classes of an answer as text, sorted."""
     values = item.value if isinstance(item.value, list | tuple) else [item.value]
     if any(isinstance(value, dict | list | tuple) for value in values):
@@ -441,7 +441,7 @@ def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Coun
     return _table(("task", "label"), usable, {}) if usable else None
 
 
-def _refuse_missing(sorted_out: _Sorted, name: str, task: str | None) -> None:
+def _refuse_missing(sorted_out: _SortedAnswers, name: str, task: str | None) -> None:
     where, what = sorted_out.missing[0]
     if task is not None and not sorted_out.answers and all(lacking == "task" for _, lacking in sorted_out.missing):
         raise MissingColumnError(f"No answer of {name} has a field {shown(task)}. Choose another with task= (--task)")

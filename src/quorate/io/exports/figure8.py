@@ -89,8 +89,9 @@ def _questions(content: Content, reading: ReadOptions) -> dict[str, list[Any]]:
 
 def _answers(values: Sequence[str | None]) -> list[Any]:
     """Return the answers; if one has several lines (ticked boxes), each answer as the list of its lines."""
-    several = any(value is not None and "\n" in value.strip() for value in values)
-    return [None if value is None else _lines_of(value) for value in values] if several else list(values)
+    if not any(value is not None and "\n" in value.strip() for value in values):
+        return list(values)
+    return [None if value is None else _lines_of(value) for value in values]
 
 
 def _lines_of(value: str | None) -> list[str]:

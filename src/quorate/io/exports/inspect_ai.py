@@ -78,26 +78,28 @@ def _verdicts(logs: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     several_tasks = len({as_text(part(log, "eval", "task")) for log in logs}) > 1
     epochs = any(sample.get("epoch") not in (None, 1) for _, sample in samples)
     for log, sample in samples:
-        usual = as_text(sample.get("id"))
-        if usual is not None and epochs:  # each epoch has a separate output
-            usual = f"{usual}#{as_text(sample.get('epoch'))}"
-        id_in_task = usual
-        if usual is not None and several_tasks:
-            id_in_task = f"{as_text(part(log, 'eval', 'task'))}/{usual}"
-        if usual is not None and several:
-            usual = f"{_run(log)}/{usual}"
-        task = first_of(reading.task, usual, sample, sample.get("metadata"))
+        default_task = as_text(sample.get("id"))
+        if default_task is not None and epochs:  # each epoch has a separate output
+            default_task = f"{default_task}#{as_text(sample.get('epoch'))}"
+        id_in_task = default_task
+        if default_task is not None and several_tasks:
+            id_in_task = f"{as_text(part(log, 'eval', 'task'))}/{default_task}"
+        if default_task is not None and several:
+            default_task = f"{_run(log)}/{default_task}"
+        task = first_of(reading.task, default_task, sample, sample.get("metadata"))
         scorers = _scorers(log)
         scores = sample.get("scores") or {}
         if not scores:
-            yield Verdict("", task, None, None, f"sample {usual}", left_out=UNJUDGED)
+            yield Verdict("", task, None, None, f"sample {default_task}", left_out=UNJUDGED)
         for key, score in scores.items():
             name, model = scorers.get(key, (key, None))
             if _has_answer(name, score or {}):
                 task_id = first_of(reading.task, id_in_task, sample, sample.get("metadata"))
-                yield from _of_answer(log, name, task_id, score or {}, sample, f"score {key!r} of sample {usual}")
+                yield from _of_answer(
+                    log, name, task_id, score or {}, sample, f"score {key!r} of sample {default_task}"
+                )
                 continue
-            yield from _of_score(log, name, model, task, score or {}, f"score {key!r} of sample {usual}")
+            yield from _of_score(log, name, model, task, score or {}, f"score {key!r} of sample {default_task}")
 
 
 def _has_answer(name: str, score: Record) -> bool:

@@ -295,8 +295,8 @@ def predictions(export: Export, labels: Mapping[str, tuple[Any, float | None]], 
         control = control or (controls[0] if controls else {})
     for record in export.records:
         label = labels.get(as_text(_task_of(record, export.task_field)) or "")
-        made = [] if label is None else [_prediction(control, *label, model_version)]
-        written.append({"id": record.get("id"), "data": record.get("data"), "predictions": made})
+        predictions = [] if label is None else [_prediction(control, *label, model_version)]
+        written.append({"id": record.get("id"), "data": record.get("data"), "predictions": predictions})
     return written
 
 

@@ -76,7 +76,7 @@ def _name(field: Any) -> str:
 
 def _verdicts(scores: list[Record], records: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, (score, record) in enumerate(zip(scores, records, strict=True), start=1):
-        usual = first_filled(map(score.get, SCORED_IDS))
+        default_task = first_filled(map(score.get, SCORED_IDS))
         name = as_text(score.get("name")) or "score"
         unpacked_score = {**score, "metadata": parse_json(score.get("metadata"))}
         model = model_in(unpacked_score)
@@ -85,7 +85,7 @@ def _verdicts(scores: list[Record], records: list[Record], reading: ReadOptions)
         words = kind in TEXT_TYPES and "stringValue" in score
         yield Verdict(
             name,
-            first_of(reading.task, usual, record, score, unpacked_score["metadata"]),
+            first_of(reading.task, default_task, record, score, unpacked_score["metadata"]),
             model or author or score.get("source") or name,
             score.get("stringValue") if words else score.get("value"),
             f"score {number:,}, {shown(name)}",

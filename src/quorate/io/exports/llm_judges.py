@@ -188,14 +188,14 @@ def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str
         )
 
 
-def first_of(name: str | None, usual: Any, *parts: Any) -> Any:
+def first_of(name: str | None, default_task: Any, *parts: Any) -> Any:
     """Return the id of the task: the field that the caller named, from the first record with it, or the usual id.
 
     >>> first_of("number", 7, {"id": 1}, {"number": 2}), first_of(None, 7)
     (2, 7)
     """
     if name is None:
-        return usual
+        return default_task
     return next((part[name] for part in parts if isinstance(part, dict) and name in part), None)
 
 

@@ -50,7 +50,7 @@ def _verdicts(content: Content, reading: ReadOptions) -> Iterator[Verdict]:
     benchmarks = [_task_name(sample, content.name) for sample in content.records]
     filters = {as_text(sample.get("filter")) for sample in content.records}
     for number, (sample, task) in enumerate(zip(content.records, benchmarks, strict=True), start=1):
-        usual = as_text(sample.get("doc_id"))
+        default_task = as_text(sample.get("doc_id"))
         filtered = as_text(sample.get("filter")) or "none"
         question = filtered
         if len(set(benchmarks)) > 1:  # each benchmark is a different question
@@ -58,7 +58,7 @@ def _verdicts(content: Content, reading: ReadOptions) -> Iterator[Verdict]:
         value = _answer(sample.get("filtered_resps"))
         yield Verdict(
             question,
-            first_of(reading.task, usual, sample, sample.get("doc")),
+            first_of(reading.task, default_task, sample, sample.get("doc")),
             _model(sample, content.name),
             value,
             f"sample {number:,}",
@@ -84,10 +84,10 @@ def _answer(response: Any) -> Any:
         return response
     if len(response) > 1 and all(isinstance(choice, list) and choice for choice in response):
         try:
-            likely = [float(choice[0]) for choice in response]
+            log_likelihoods = [float(choice[0]) for choice in response]
         except (TypeError, ValueError):
             return None
-        return None if np.isnan(likely).any() else int(np.argmax(likely))
+        return None if np.isnan(log_likelihoods).any() else int(np.argmax(log_likelihoods))
     only = response[0] if response else None
     while isinstance(only, list):
         only = only[0] if only else None

@@ -51,9 +51,9 @@ FORMAT = Format(
 def _verdicts(traces: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, trace in enumerate(traces, start=1):
         info = trace.get("info") or trace
-        usual = info.get("trace_id") or info.get("request_id")
-        task = first_of(reading.task, usual, info, info.get("tags"))
-        where = f"trace {shown(usual or number)}"
+        default_task = info.get("trace_id") or info.get("request_id")
+        task = first_of(reading.task, default_task, info, info.get("tags"))
+        where = f"trace {shown(default_task or number)}"
         if not info.get("assessments"):
             yield Verdict("", task, None, None, where, left_out=UNJUDGED)
         for assessment in info.get("assessments") or []:

@@ -39,9 +39,9 @@ def _recognise(content: Content) -> bool:
 
 def _read(content: Content, reading: ReadOptions) -> Export:
     columns = _answers(content)
-    folded = _fold(columns)
+    folded = _combine_option_columns(columns)
     questions = {name: folded[name] for name in natural_order(list(folded))}  # q2 before q10
-    hidden = [*_hidden(content, columns), *_repeated(questions)]
+    hidden = [*_copies_of_inputs(content, columns), *_repeated_fields(questions)]
     questions = {name: values for name, values in questions.items() if name not in hidden}
     notes: tuple[str, ...] = ()
     if content.padding:
@@ -70,7 +70,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         _proposal(content, kinds, usable, columns),
         content.files,
         _assignments(content),
-        _folds(kinds, usable),
+        _fold_options(kinds, usable),
     )
     if reading.task is None and "task" in about.options:
         error = OptionError(
@@ -109,7 +109,7 @@ def _choices(values: list[Any], kind: QuestionKind | None) -> list[Any]:
     return [None if value is None else value.split("|") for value in values]
 
 
-def _hidden(content: Content, columns: Mapping[str, list[str | None]]) -> list[str]:
+def _copies_of_inputs(content: Content, columns: Mapping[str, list[str | None]]) -> list[str]:
     """Return the names of form fields that only repeat an input of the requester, or a part of it.
 
     A field that repeats a part of an input is returned only if it has one value per HIT, which workers did not change.
@@ -139,7 +139,7 @@ def _is_of_hit(texts: Sequence[str], hits: Sequence[Any]) -> bool:
     return n_hits < len(hits) and len(set(zip(hits, texts, strict=True))) == n_hits and len(set(texts)) > 1
 
 
-def _repeated(questions: Mapping[str, list[Any]]) -> list[str]:
+def _repeated_fields(questions: Mapping[str, list[Any]]) -> list[str]:
     """Return the names of fields with the same words as an earlier field, in another order or with other separators."""
     seen: dict[tuple[Any, ...], str] = {}
     repeated = []
@@ -203,7 +203,7 @@ def _proposal(
     return options
 
 
-def _folds(kinds: Mapping[str, QuestionKind], usable: Sequence[str]) -> tuple[dict[str, Any], ...]:
+def _fold_options(kinds: Mapping[str, QuestionKind], usable: Sequence[str]) -> tuple[dict[str, Any], ...]:
     """Return the options ``fold`` that read numbered questions of the same kind as separate tasks."""
     numbered = [name for name in usable if re.search(r"\d", name)]
     families = group_by(numbered, lambda name: re.sub(r"\d+", "*", name))
@@ -293,7 +293,7 @@ def _flatten(text: str | None, number: int) -> dict[str, str | None]:
     return flat
 
 
-def _fold(columns: dict[str, list[str | None]]) -> dict[str, list[Any]]:
+def _combine_option_columns(columns: dict[str, list[str | None]]) -> dict[str, list[Any]]:
     """Combine the columns of the options of a question to one; each answer is the list of ticked options."""
     options = defaultdict(list)
     for name, values in columns.items():

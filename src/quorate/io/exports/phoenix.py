@@ -50,9 +50,9 @@ def _verdicts(records: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, record in enumerate(records, start=1):
         result = {name: record.get(f"result.{name}", record.get(name)) for name in ("label", "score")}
         result |= record.get("result") or {}
-        usual = as_text(first_filled(map(record.get, ANNOTATED_IDS)))
-        if usual is not None and as_text(record.get("document_position")) is not None:
-            usual = f"{usual}[{as_text(record.get('document_position'))}]"
+        default_task = as_text(first_filled(map(record.get, ANNOTATED_IDS)))
+        if default_task is not None and as_text(record.get("document_position")) is not None:
+            default_task = f"{default_task}[{as_text(record.get('document_position'))}]"
         name = as_text(next((record[name] for name in NAMES if record.get(name)), None)) or "annotation"
         kind = as_text(record.get("annotator_kind")) or "CODE"
         metadata = parse_json(record.get("metadata"))
@@ -61,7 +61,7 @@ def _verdicts(records: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
         label = as_text(result["label"])
         yield Verdict(
             name,
-            first_of(reading.task, usual, record, metadata),
+            first_of(reading.task, default_task, record, metadata),
             model or named or kind,
             result["score"] if label is None else label,
             f"annotation {number:,}, {shown(name)}",

@@ -120,18 +120,18 @@ def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     evals = len({as_text(result.get("evalId")) for result in results}) > 1
     providers = len({_provider(result.get("provider")) for result in results}) > 1
     for number, result in enumerate(results):
-        usual = as_text(result.get("testIdx"))
-        usual = str(number) if usual is None else usual
+        default_task = as_text(result.get("testIdx"))
+        default_task = str(number) if default_task is None else default_task
         if prompts:  # each prompt has a separate output
-            usual = f"{usual}:{as_text(result.get('promptIdx'))}"
+            default_task = f"{default_task}:{as_text(result.get('promptIdx'))}"
         if providers:
-            usual = f"{usual}:{_provider(result.get('provider'))}"
+            default_task = f"{default_task}:{_provider(result.get('provider'))}"
         if evals:
-            usual = f"{as_text(result.get('evalId'))}/{usual}"
-        task = first_of(reading.task, usual, result, result.get("vars"))
+            default_task = f"{as_text(result.get('evalId'))}/{default_task}"
+        task = first_of(reading.task, default_task, result, result.get("vars"))
         graded = part(result, "gradingResult", "componentResults") or []
         if not graded:
-            yield Verdict("", task, None, None, f"result {usual}", left_out=UNJUDGED)
+            yield Verdict("", task, None, None, f"result {default_task}", left_out=UNJUDGED)
         seen: Counter[tuple[str, str]] = Counter()
         for component in graded:
             kind = as_text(part(component, "assertion", "type")) or "assertion"
@@ -152,7 +152,7 @@ def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
                 task,
                 judge,
                 passed(component.get("pass")),
-                f"an assertion {kind!r} of result {usual}",
+                f"an assertion {kind!r} of result {default_task}",
                 score=component.get("score"),
                 abstained=_abstained(component),
                 alone=model is None and not is_model_graded(kind),

@@ -50,7 +50,7 @@ def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> Quest
         return QuestionKind("joined", f'{len(parts)} labels joined by "|"', len(parts))
     n = len(answered)
     words = max((len(value.split()) for value in different), default=0)
-    if len(different) > 10 and len(different) <= n / 3 and _few_per_task(values, tasks):
+    if len(different) > 10 and len(different) <= n / 3 and _has_few_per_task(values, tasks):
         return QuestionKind(
             "choice", f"{count(len(different), 'value')}, at most {MAX_PER_TASK} per task", len(different)
         )
@@ -61,7 +61,7 @@ def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> Quest
     return QuestionKind("choice", count(len(different), "value"), len(different))
 
 
-def _few_per_task(values: Sequence[Any], tasks: Sequence[Any]) -> bool:
+def _has_few_per_task(values: Sequence[Any], tasks: Sequence[Any]) -> bool:
     """Whether every task has at most `MAX_PER_TASK` distinct answers."""
     per_task: dict[Any, set[str]] = {}
     for task, value in zip(tasks, values, strict=False):
