@@ -48,8 +48,18 @@ from quorate.io.rows import read_rows
 
 # Options for reading answers in an engine.
 READING_OPTION_NAMES = (
-    *("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group", "judges"),
-    *("abstain", "map"),
+    "task",
+    "worker",
+    "label",
+    "on_conflict",
+    "skip_missing",
+    "classes",
+    "format",
+    "delimiter",
+    "group",
+    "judges",
+    "abstain",
+    "map",
 )
 # The dialect of CSV of the reader in memory; DuckDB would guess it from the first rows, and remove single quotes.
 DIALECT: dict[str, Any] = {

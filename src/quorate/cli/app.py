@@ -120,8 +120,11 @@ COMMANDS = (
     CommandEntry("simulate", RESEARCH, "simulate.simulate", "command.Command"),
     CommandEntry("datasets", RESEARCH, "datasets.app"),
     CommandEntry(
-        *("reproduce", None, "reproduce.reproduce", "command.TyperCommand"),
-        {"allow_extra_args": True, "ignore_unknown_options": True},
+        "reproduce",
+        None,
+        "reproduce.reproduce",
+        "command.TyperCommand",
+        settings={"allow_extra_args": True, "ignore_unknown_options": True},
     ),
 )
 

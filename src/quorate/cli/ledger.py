@@ -27,7 +27,7 @@ SHOWN_LINES = 6  # largest number of lines of `ledger show`
 
 app = typer.Typer(cls=CommandGroup, help="Keep answers that arrive in batches in one folder.")
 
-Book = Annotated[str, typer.Argument(metavar="LEDGER", help="The folder that keeps the answers.")]
+LedgerPath = Annotated[str, typer.Argument(metavar="LEDGER", help="The folder that keeps the answers.")]
 
 
 class AddCommand(Command):
@@ -46,7 +46,7 @@ class AddCommand(Command):
 @app.command("add", cls=AddCommand)
 def add_answers(
     ctx: typer.Context,
-    ledger: Book,
+    ledger: LedgerPath,
     files: list[str] = typer.Argument(
         ..., metavar="FILE...", help="The answers: tables (CSV, Parquet, JSON). Use - for standard input."
     ),
@@ -84,7 +84,7 @@ def add_answers(
 
 
 @app.command("compact", cls=Command)
-def compact_ledger(ledger: Book) -> None:
+def compact_ledger(ledger: LedgerPath) -> None:
     """Put the batches of a ledger into one; convert a ledger of version 0.2; rebuild a lost index.
 
     Examples:
@@ -104,7 +104,7 @@ def compact_ledger(ledger: Book) -> None:
 
 @app.command("aggregate", cls=Command)
 def aggregate_ledger(
-    ledger: Book,
+    ledger: LedgerPath,
     *,
     output: str | None = option(
         "-o, --output FILE",
@@ -135,9 +135,9 @@ def aggregate_ledger(
     )
     from quorate.io.write_table import write_tables
 
-    with _aggregate_ledger(ledger, method, gold) as (book, result):
-        listed = {"labels": output is None, "workers": workers_out is None}
-        content = json_text(result.to_dict(**listed)) if json else ""
+    with _result_of_ledger(ledger, method, gold) as (book, result):
+        included = {"labels": output is None, "workers": workers_out is None}
+        content = json_text(result.to_dict(**included)) if json else ""
         write_tables(
             [
                 (lambda: rounded(result.labels), output),
@@ -159,7 +159,7 @@ def aggregate_ledger(
 
 
 @contextmanager
-def _aggregate_ledger(ledger: str, method: str, gold: list[str] | None) -> "Iterator[tuple[Ledger, Result]]":
+def _result_of_ledger(ledger: str, method: str, gold: list[str] | None) -> "Iterator[tuple[Ledger, Result]]":
     """Aggregate a ledger; commands that are printed inside the block name the ledger and the files of known labels."""
     import shlex
 
@@ -179,7 +179,7 @@ def _aggregate_ledger(ledger: str, method: str, gold: list[str] | None) -> "Iter
 
 @app.command("show", cls=Command)
 def show_ledger(
-    ledger: Book,
+    ledger: LedgerPath,
     *,
     gold: Gold = None,
     json: Json = False,
@@ -213,7 +213,7 @@ def show_ledger(
             json=json,
         )
         return
-    with _aggregate_ledger(ledger, method, gold) as (_, result):
+    with _result_of_ledger(ledger, method, gold) as (_, result):
         if json:
             print_json(result.to_dict(labels=False, workers=False))
             return

@@ -22,18 +22,22 @@ if TYPE_CHECKING:
 # Parameters that name a file to write; those with the metavar FOLDER name a folder and are not checked here.
 OUTPUT_NAMES = frozenset(
     {
-        *(
-            "output",
-            "labels_out",
-            "workers_out",
-            "soft_labels_out",
-            "review_out",
-            "key",
-            "tasks_out",
-            "gold_out",
-            "truth_out",
-        ),
-        *("skills_out", "answers_out", "pairs_out", "next_out", "report_out", "junit", "summary"),
+        "output",
+        "labels_out",
+        "workers_out",
+        "soft_labels_out",
+        "review_out",
+        "key",
+        "tasks_out",
+        "gold_out",
+        "truth_out",
+        "skills_out",
+        "answers_out",
+        "pairs_out",
+        "next_out",
+        "report_out",
+        "junit",
+        "summary",
     }
 )
 

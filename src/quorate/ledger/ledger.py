@@ -64,9 +64,9 @@ class Ledger:
     """
 
     def __init__(self) -> None:
-        self._kept: Entries | None = no_entries()  # None after a change of the table
+        self._combined_entries: Entries | None = no_entries()  # None after a change of the table
         self._table: EntryTable | None = None  # created when a small batch is added
-        self._handed_out: dict[str, Any] = {}  # results computed since the last change, by name
+        self._cache: dict[str, Any] = {}  # results computed since the last change, by name
 
     def __len__(self) -> int:
         """Number of answers."""
@@ -135,7 +135,7 @@ class Ledger:
         Raises:
             NoRowsError: the ledger is empty.
         """
-        return self._cached("answers", self._form_answers)
+        return self._cached("answers", self._make_answers)
 
     @property
     def pairs(self) -> "PairStats":
@@ -143,7 +143,7 @@ class Ledger:
 
         They are counted at the first use; later, a small batch changes only the counts of its tasks.
         """
-        return self._cached("pairs", self._form_pairs)
+        return self._cached("pairs", self._make_pairs)
 
     @check_arguments
     def aggregate(self, method: str = "quorate", **options: Any) -> "Result":
@@ -205,39 +205,39 @@ class Ledger:
             LedgerFileError: it is not a ledger, is incomplete or damaged, or was written by a newer version.
         """
         ledger = cls()
-        ledger._kept = combine([Batch(load_entries(path), "error")])
+        ledger._combined_entries = combine([Batch(load_entries(path), "error")])
         return ledger
 
     def _add_entries(self, entries: Entries, on_conflict: str) -> None:
         """Add entries; if they raise an error, nothing has changed."""
         if len(entries.task) * MAX_RATIO > len(self):
-            self._kept = combine([Batch(self._entries, "error"), Batch(entries, on_conflict)])
+            self._combined_entries = combine([Batch(self._entries, "error"), Batch(entries, on_conflict)])
             self._table = None
         else:
             table = EntryTable(self._entries) if self._table is None else self._table
-            if table.pairs is None and "pairs" in self._handed_out:
-                table.count_pairs(self._handed_out["pairs"])
+            if table.pairs is None and "pairs" in self._cache:
+                table.count_pairs(self._cache["pairs"])
             table.add(entries, on_conflict)
             self._table = table
-            self._kept = None
-        self._handed_out = {}
+            self._combined_entries = None
+        self._cache = {}
 
     @property
     def _entries(self) -> Entries:
         """All entries, in the order of the ids: it does not depend on how the rows were divided into batches."""
-        if self._kept is None:
+        if self._combined_entries is None:
             assert self._table is not None
-            self._kept = self._table.entries()
-        return self._kept
+            self._combined_entries = self._table.entries()
+        return self._combined_entries
 
-    def _cached(self, name: str, form: Callable[[], T]) -> T:
-        """Return ``form()``, computed once for each state of the ledger and stored by name."""
-        if name not in self._handed_out:
-            self._handed_out[name] = form()
-        value: T = self._handed_out[name]
+    def _cached(self, name: str, compute: Callable[[], T]) -> T:
+        """Return ``compute()``, evaluated once for each state of the ledger and stored by name."""
+        if name not in self._cache:
+            self._cache[name] = compute()
+        value: T = self._cache[name]
         return value
 
-    def _form_answers(self) -> Answers:
+    def _make_answers(self) -> Answers:
         entries = self._entries
         if not entries.n_answers:
             raise NoRowsError("the ledger holds no answers yet; add some")
@@ -257,7 +257,7 @@ class Ledger:
             n_skipped=entries.n_skipped,
         )
 
-    def _form_pairs(self) -> "PairStats":
+    def _make_pairs(self) -> "PairStats":
         from quorate.graph.pairs import pair_stats
 
         table = self._table
