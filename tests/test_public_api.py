@@ -12,6 +12,7 @@ import pytest
 
 import quorate
 from quorate.advice import stopping
+from quorate.calibration import confidence
 from quorate.errors import ArgumentError, OptionError
 from quorate.methods.registry import METHODS, option_names
 from quorate.result import OLD_ATTRIBUTES
@@ -83,6 +84,15 @@ def test_an_attribute_of_version_0_2_works_and_warns(name: str) -> None:
     expected = getattr(result, new)
     assert old is expected or np.array_equal(old, expected, equal_nan=True)
     assert name not in dir(result)
+
+
+@pytest.mark.parametrize("name", sorted(confidence.OLD_ATTRIBUTES))
+def test_an_attribute_of_the_confidence_basis_works_under_its_old_name_and_warns(name: str) -> None:
+    basis = quorate.aggregate(quorate.simulate.crowd(60, 8, 3, seed=0).answers).confidence_basis
+    new = confidence.OLD_ATTRIBUTES[name]
+    with pytest.warns(DeprecationWarning, match=f"ConfidenceBasis.{name} is now ConfidenceBasis.{new}"):
+        assert getattr(basis, name) == getattr(basis, new)
+    assert name not in dir(basis)
 
 
 def test_answers_and_labels_of_several_have_the_old_name_of_their_questions() -> None:

@@ -61,10 +61,10 @@ def print_crowds(crowds: Iterable[Crowd]) -> None:
         n = crowd.answers.per_task
         worth = float((n * tempering(n, max(true, 0.0))).mean())
         rows.append((basis.rho, true))
-        is_inside.append(basis.votes_low <= worth <= basis.votes_high)
-        interval = f"{basis.votes_low:.2f} to {basis.votes_high:.2f}"
+        is_inside.append(basis.effective_votes_low <= worth <= basis.effective_votes_high)
+        interval = f"{basis.effective_votes_low:.2f} to {basis.effective_votes_high:.2f}"
         print(
-            f"{crowd.name:<28} rho {basis.rho:.2f}  errors {true:.2f}  independent votes {basis.votes:.2f} "
+            f"{crowd.name:<28} rho {basis.rho:.2f}  errors {true:.2f}  independent votes {basis.effective_votes:.2f} "
             f"({interval}), true {worth:.2f}",
             flush=True,
         )

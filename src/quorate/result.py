@@ -14,9 +14,9 @@ from quorate.answers import Answers, Counted, CrowdInfo
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, quantiles, table_of, take
 from quorate.blocks.memory import memory_blocks
 from quorate.blocks.sampling import TaskSample
-from quorate.calibration.calibration_law import ShareRight
 from quorate.calibration.confidence import ConfidenceBasis, advised_labels
 from quorate.calibration.right_answers import RightAnswers, right_answers, weighted_median
+from quorate.calibration.share_right import ShareEstimate
 from quorate.errors import NotInMemoryError, OptionError, in_python, visible, with_full_stop
 from quorate.errors import count as count  # other modules import it from here
 from quorate.graph.components import Identifiability
@@ -522,7 +522,7 @@ class Result:
         mean = self.label_source.confidence_stats().mean
         return None if mean is None else 1 - mean
 
-    def share_wrong(self) -> ShareRight | None:
+    def share_wrong(self) -> ShareEstimate | None:
         """Return the share of the labels that are probably wrong, with its 90 % interval; None if none is stated.
 
         >>> import quorate

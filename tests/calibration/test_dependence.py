@@ -200,7 +200,7 @@ def test_the_stated_correlation_of_errors_is_that_given_the_truth(real: Any) -> 
         true = max(correlation_of_errors(Crowd(name, answers, truth.astype(np.int64))), 0.0)
         n = answers.per_task
         votes = float((n * tempering(n, true)).mean())
-        is_inside.append(basis.votes_low - 0.05 <= votes <= basis.votes_high + 0.05)
+        is_inside.append(basis.effective_votes_low - 0.05 <= votes <= basis.effective_votes_high + 0.05)
         off.append(basis.error_correlation - true)
     assert np.mean(is_inside) >= 0.8
     assert abs(np.mean(off)) < 0.05
@@ -210,7 +210,7 @@ def test_small_crowds_that_may_be_independent_do_not_share_mistakes() -> None:
     basis = aggregate(simulate.crowd(200, 6, 3, skills=np.full(6, 0.7), seed=0).answers).confidence_basis
     assert basis is not None
     assert not basis.shares_mistakes
-    assert basis.votes_high == 3
+    assert basis.effective_votes_high == 3
     copied = aggregate(copied_crowd()[0].answers).confidence_basis
     declared = aggregate(copied_crowd()[0].answers, dependence="independent").confidence_basis
     assert copied is not None

@@ -43,7 +43,8 @@ def test_labels_and_workers_are_those_of_memory(method: str, n_classes: int, mon
     assert [note.text for note in fitted.notes] == [note.text for note in result.notes]
     if result.confidence_basis is not None:
         assert fitted.basis is not None
-        for name in ("rho", "answers", "votes", "votes_low", "votes_high", "one_factor_weight"):
+        effective = ("effective_votes", "effective_votes_low", "effective_votes_high")
+        for name in ("rho", "answers_per_task", *effective, "one_factor_weight"):
             assert getattr(fitted.basis, name) == pytest.approx(getattr(result.confidence_basis, name))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.task_tables import averaged_powers
+from quorate.calibration.share_right import SHARE_LEVEL, ShareEstimate
 from quorate.voting.posterior import FLOOR
 
 # Grid of temperatures: STEPS_PER_OCTAVE steps of one size, then the same number of twice the size, and so on up to 7; 1
@@ -30,7 +31,6 @@ MIN_WEIGHT = 1e-6  # temperatures of less weight are left out
 MIN_LIKELIHOOD = 1e-6  # of one gold label, so that no single label decides on the law
 MAX_SUMMED_ROWS = 100  # classes up to which numpy sums rows of classes faster than rows of tasks; for speed alone
 CACHED_CELLS = 1 << 15  # probabilities whose powers fit into the cache of a core (256 KB); speed alone depends on it
-LEVEL = 0.9  # of the interval for the share of right labels
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,6 @@ PEOPLE = LawConstants(log_b_mean=0.0, log_b_sd=0.5, failure=0.02)
 MODELS = LawConstants(log_b_mean=-0.48, log_b_sd=1.19, failure=0.59, failure_decay=4.4)
 
 
-@dataclass(frozen=True)
-class ShareRight:
-    """Expected share of right labels, with an interval of level LEVEL."""
-
-    mean: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, eq=False)
 class CalibrationLaw:
     """Weights over temperatures and validities.
@@ -72,18 +63,18 @@ class CalibrationLaw:
     n_classes: int
 
     @property
-    def shares(self) -> FloatArray:
+    def temperature_weights(self) -> FloatArray:
         """Weight of the posterior at each temperature; the remainder to one is spread equally over the classes."""
-        shares = self.weights @ self.validity
-        return np.where(shares > MIN_WEIGHT, shares, 0.0)
+        weights = self.weights @ self.validity
+        return np.where(weights > MIN_WEIGHT, weights, 0.0)
 
     def calibrated(self, posterior: FloatArray) -> FloatArray:
         """Return the posterior averaged over the law."""
-        shares = self.shares
-        last = int(np.flatnonzero(shares).max(initial=0))
-        rest = (1 - shares.sum()) / self.n_classes
+        weights = self.temperature_weights
+        last = int(np.flatnonzero(weights).max(initial=0))
+        rest = (1 - weights.sum()) / self.n_classes
         return averaged_powers(
-            posterior, shares[: last + 1], rest, step=FIRST_STEP, per_octave=STEPS_PER_OCTAVE, least=MIN_RATIO
+            posterior, weights[: last + 1], rest, step=FIRST_STEP, per_octave=STEPS_PER_OCTAVE, least=MIN_RATIO
         )
 
     def updated(self, posterior: FloatArray, label: IntArray) -> "CalibrationLaw":
@@ -108,7 +99,7 @@ class CalibrationLaw:
         sums: FloatArray = top.sum(axis=1)
         return sums
 
-    def share_right(self, top_sums: FloatArray, n_tasks: int) -> ShareRight:
+    def share_right(self, top_sums: FloatArray, n_tasks: int) -> ShareEstimate:
         """Return the expected share of right labels of n tasks, with its interval over comparable crowds."""
         by_temperature = top_sums / max(n_tasks, 1)
         share = by_temperature[:, None] * self.validity + (1 - self.validity) / self.n_classes
@@ -116,9 +107,9 @@ class CalibrationLaw:
         weights = self.weights.ravel()
         order = np.argsort(share, kind="stable")
         cumulated = np.cumsum(weights[order])
-        ends = np.searchsorted(cumulated, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        ends = np.searchsorted(cumulated, [(1 - SHARE_LEVEL) / 2, (1 + SHARE_LEVEL) / 2])
         low, high = share[order][np.minimum(ends, len(order) - 1)]
-        return ShareRight(float(share @ weights), float(low), float(high))
+        return ShareEstimate(float(share @ weights), float(low), float(high))
 
 
 def calibration_law(constants: LawConstants, n_classes: int, alpha: float = 0.0) -> CalibrationLaw:
@@ -170,99 +161,3 @@ def _powers(posterior: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
             power *= step
             yield power, power.sum(axis=0)
         step *= step
-
-
-Z_90 = 1.645
-N_STRATA = 5  # of confidence; conventional: five strata remove 90 % of a difference in means (Cochran 1968)
-
-
-def evidence_of(share: ShareRight) -> float:
-    """Return the number of randomly checked labels that would give an interval as wide as this one.
-
-    >>> round(evidence_of(ShareRight(0.8, 0.68, 0.90)))
-    35
-    """
-    sd = max((share.high - share.low) / (2 * Z_90), 1e-6)
-    return max(share.mean * (1 - share.mean) / sd**2 - 1, 0.0)
-
-
-def evidence_of_gold(other_confidence: FloatArray, gold_confidence: FloatArray) -> float:
-    """Return the number of randomly checked labels with the same information on the share of right labels as gold.
-
-    The share is that of the tasks without gold. Its variance is estimated in strata of confidence, weighted by their
-    shares of these tasks: if gold labels are chosen among the least certain tasks, few of them are in the strata of
-    most other tasks. A stratum without gold labels has the variance of a single label, the largest possible.
-
-    Args:
-        other_confidence: confidence of the tasks without gold.
-        gold_confidence: confidence of the gold tasks, without their own gold label.
-
-    >>> spread = np.linspace(0.5, 1.0, 101)
-    >>> bool(evidence_of_gold(spread, spread[::4]) > 20 > 10 > evidence_of_gold(spread, np.full(26, 0.5)))
-    True
-    """
-    edges = np.unique(np.quantile(other_confidence, np.arange(1, N_STRATA) / N_STRATA))
-    n_strata = len(edges) + 1
-    stratum_of_other = np.searchsorted(edges, other_confidence, side="right")
-    stratum_of_gold = np.searchsorted(edges, gold_confidence, side="right")
-    n_others = np.bincount(stratum_of_other, minlength=n_strata)
-    n_gold = np.bincount(stratum_of_gold, minlength=n_strata)
-    mean = np.bincount(stratum_of_other, weights=other_confidence, minlength=n_strata) / np.maximum(n_others, 1)
-    weight = n_others / len(other_confidence)
-    variance = float((weight**2 * mean * (1 - mean) / np.maximum(n_gold, 1)).sum())
-    share = float(other_confidence.mean())
-    return share * (1 - share) / variance if variance > 0 else float(len(gold_confidence))
-
-
-def share_right_of(share: float, evidence: float, n_tasks: int) -> ShareRight:
-    """Return the share of right labels among n tasks with its interval, whose ends are whole numbers of labels.
-
-    The probability of a right label has a beta distribution with the information of ``evidence`` labels, and the number
-    of right labels is binomial given it. A beta distribution of the same variance replaces this beta-binomial one.
-
-    Args:
-        share: expected share of right labels.
-        evidence: number of randomly checked labels with the same information.
-        n_tasks: number of tasks.
-
-    >>> found = share_right_of(0.9, 30, 100)
-    >>> round(found.low, 2), found.mean, round(found.high, 2)
-    (0.78, 0.9, 0.98)
-    """
-    from scipy.special import betaincinv
-
-    if n_tasks == 0:
-        return ShareRight(1.0, 1.0, 1.0)
-    centre = min(max(share, 0.5 / (n_tasks + 1)), 1 - 0.5 / (n_tasks + 1))
-    variance = (n_tasks + evidence) / (n_tasks * (evidence + 1))  # over p (1 - p)
-    size = max(1 / variance - 1, 1e-3)
-    low, high = betaincinv(centre * size, (1 - centre) * size, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return ShareRight(
-        share,
-        min(float(np.floor(low * n_tasks)) / n_tasks, share),
-        max(float(np.ceil(high * n_tasks)) / n_tasks, share),
-    )
-
-
-def share_right_given_gold(
-    before: ShareRight, other_confidence: FloatArray, gold_confidence: FloatArray, n_others: int
-) -> ShareRight:
-    """Return the share of right labels among the tasks without gold: their mean confidence, which gold has corrected.
-
-    The interval has the information of the gold labels or, if that is more, of the share without gold. The two are not
-    added, because both are already part of the confidence.
-
-    Args:
-        before: the share without gold.
-        other_confidence: confidence of a sample of the tasks without gold.
-        gold_confidence: confidence of the gold tasks, without their own gold label.
-        n_others: number of tasks without gold.
-
-    >>> found = share_right_given_gold(ShareRight(0.7, 0.4, 0.9), np.full(970, 0.9), np.full(30, 0.9), 970)
-    >>> bool(0.75 < found.low < found.mean < found.high < 0.99)
-    True
-    """
-    if len(other_confidence) == 0:
-        return ShareRight(1.0, 1.0, 1.0)
-    evidence = max(evidence_of(before), evidence_of_gold(other_confidence, gold_confidence))
-    return share_right_of(float(other_confidence.mean()), evidence, n_others)

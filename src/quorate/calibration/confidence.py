@@ -1,5 +1,11 @@
-"""Basis of the confidence of the labels (dependence, comparable crowds, gold labels), and the text that states it."""
+"""Basis of the confidence of the labels (dependence, comparable crowds, gold labels), and the text that states it.
 
+The confidence itself is computed elsewhere: the correlation of errors, and the `tempering` of scores by it, in
+`dependence.py`; the tempered posterior in `tempered_scorer.py`; its calibration in `calibration_law.py`; corrections by
+gold labels in `gold_correction.py`; the interval of the share of right labels in `share_right.py`.
+"""
+
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -7,14 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.calibration.calibration_law import LEVEL, Z_90, ShareRight, evidence_of, evidence_of_gold, share_right_of
 from quorate.calibration.dependence import INDEPENDENT
+from quorate.calibration.share_right import (
+    SHARE_LEVEL,
+    ShareEstimate,
+    equivalent_checked_labels,
+    equivalent_checked_labels_of_gold,
+    share_with_interval,
+)
 from quorate.errors import count
 from quorate.io.model_names import who_are_models
 from quorate.io.proposals import ADVISED_GOLD, MIN_TASKS_ADVISED
 from quorate.io.proposals import advised_labels as advised_labels
 from quorate.notes import DEPENDENT, FAMILY, JUDGES, UNSUPPORTED, Note, copying_text, expert_command, percent
-from quorate.statistics import wilson_interval
+from quorate.statistics import Z_90, wilson_interval
 from quorate.voting.vote import SURE
 
 if TYPE_CHECKING:
@@ -87,6 +99,9 @@ def gold_check(corrected: "GoldCorrected", classes: Sequence[str], other_confide
     low, high = wilson_interval(right, n)
     is_sure = corrected.confidence >= SURE
     right_sure = count_right(posterior[is_sure], corrected.label[is_sure])[0] if is_sure.any() else 0.0
+    n_checked = float(n)
+    if len(other_confidence):
+        n_checked = equivalent_checked_labels_of_gold(other_confidence, corrected.confidence)
     return GoldCheck(
         n=n,
         right=right,
@@ -99,7 +114,7 @@ def gold_check(corrected: "GoldCorrected", classes: Sequence[str], other_confide
         n_sure=int(is_sure.sum()),
         right_sure=right_sure,
         right_alone=count_right(corrected.without_gold, corrected.label)[0],
-        evidence=evidence_of_gold(other_confidence, corrected.confidence) if len(other_confidence) else float(n),
+        evidence=n_checked,
     )
 
 
@@ -110,17 +125,17 @@ class ConfidenceBasis:
     dependence: str  # measured, or declared independent
     rho: float  # by which the scores are tempered: correlation of two workers (or of two groups, if there are groups)
     rho_low: float  # lower end of its interval (95 %); 0 if it was not measured
-    answers: float  # per task
-    votes: float  # effective votes per task, by the correlation of errors
-    votes_low: float  # interval (90 %)
-    votes_high: float
+    answers_per_task: float
+    effective_votes: float  # per task, by the correlation of errors
+    effective_votes_low: float  # interval (90 %)
+    effective_votes_high: float
     error_correlation: float = 0.0  # of two workers' errors, given the truth
     error_correlation_low: float = 0.0  # lower end of its interval (90 %)
     one_factor_weight: float | None = None  # one-factor fit; None if it was not measured
     families: tuple[tuple[str, ...], ...] = ()  # groups of several workers
     is_detected: bool = False  # whether the groups were detected in the answers, not given by the user
     known: GoldCheck | None = None
-    share_right: ShareRight | None = None  # of the tasks without gold: expected share of right labels, with interval
+    share_right: ShareEstimate | None = None  # of the tasks without gold: expected share of right labels, with interval
     n_models: int = 0  # number of workers that are models
     n_workers: int = 0
     models_by_name: bool = False  # whether models were recognised by the names of the workers
@@ -128,6 +143,15 @@ class ConfidenceBasis:
     n_tasks: int = 0
     n_gold: int = 0  # number of tasks with a gold label
     right_alone: float | None = None  # number of gold labels that the answers alone give; a tie counts as a fraction
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            if name not in OLD_ATTRIBUTES:
+                return object.__getattribute__(self, name)  # raises the original AttributeError with its cause
+            new = OLD_ATTRIBUTES[name]
+            warnings.warn(f"ConfidenceBasis.{name} is now ConfidenceBasis.{new}", DeprecationWarning, stacklevel=2)
+            return getattr(self, new)
 
     @property
     def is_all_known(self) -> bool:
@@ -154,13 +178,13 @@ class ConfidenceBasis:
         return min(advised_labels(self.n_tasks, has_models=self.n_models > 0), n_left)
 
     @property
-    def share_wrong(self) -> ShareRight | None:
+    def share_wrong(self) -> ShareEstimate | None:
         """Expected share of wrong labels among all tasks, with its interval; gold labels are right."""
         if self.share_right is None:
             return None
         rest = (self.n_tasks - self.n_gold) / max(self.n_tasks, 1)
         share = self.share_right
-        return ShareRight(rest * (1 - share.mean), rest * (1 - share.high), rest * (1 - share.low))
+        return ShareEstimate(rest * (1 - share.mean), rest * (1 - share.high), rest * (1 - share.low))
 
     def labels_to_decide(self, max_error: float) -> int | None:
         """Return about how many more known labels would decide a limit, if the share of wrong labels does not change.
@@ -188,13 +212,14 @@ class ConfidenceBasis:
         n_open = self.n_tasks - self.n_gold
         if share is None or n_open < 1:
             return None
-        before = 0.0 if self.known is None else self.known.evidence
+        checked_by_gold = 0.0 if self.known is None else self.known.evidence
         random_share = 1.0 if self.n_models else RANDOM_SHARE_OF_ADVISED
 
         def is_decided(n: int) -> bool:
             left = n_open - n
             # Tasks that `quorate advise --expert` chooses because they are uncertain tell little about the share.
-            expected = share_right_of(share.mean, max(evidence_of(share), before + n * random_share), left)
+            n_checked = max(equivalent_checked_labels(share), checked_by_gold + n * random_share)
+            expected = share_with_interval(share.mean, n_checked, left)
             # The share that the labels will show differs from this one by chance, so a wider interval is used.
             low = expected.mean - DECISION_DISTANCE * (expected.mean - expected.low)
             high = expected.mean + DECISION_DISTANCE * (expected.high - expected.mean)
@@ -244,11 +269,15 @@ class ConfidenceBasis:
                 f"The known labels show that most workers swap {pairs}. Quorate has corrected the labels of "
                 "the other tasks."
             )
-        if self.answers > 1 and self.votes < LOW_VOTES_PER_ANSWER * self.answers and self.rho_low < HIGH_RHO:
+        if (
+            self.answers_per_task > 1
+            and self.rho_low < HIGH_RHO
+            and self.effective_votes < LOW_VOTES_PER_ANSWER * self.answers_per_task
+        ):
             lines.append(f"Workers probably share mistakes: {self.effective_votes_text()}.")
         return lines
 
-    def share_wrong_of(self, mean: float) -> ShareRight | None:
+    def share_wrong_of(self, mean: float) -> ShareEstimate | None:
         """Return the share of wrong labels, 1 - mean confidence, with its interval.
 
         With many tasks the interval is computed from a sample, so it is extended to contain this share if needed.
@@ -256,12 +285,12 @@ class ConfidenceBasis:
         share = self.share_wrong
         if share is None:
             return None
-        return ShareRight(1 - mean, min(share.low, 1 - mean), max(share.high, 1 - mean))
+        return ShareEstimate(1 - mean, min(share.low, 1 - mean), max(share.high, 1 - mean))
 
-    def _interval(self, wrong: ShareRight | None) -> str:
+    def _interval(self, wrong: ShareEstimate | None) -> str:
         if wrong is None or self.dependence == INDEPENDENT:
             return ""
-        return f" ({LEVEL:.0%} interval {percent(wrong.low)} to {percent(wrong.high)})"
+        return f" ({SHARE_LEVEL:.0%} interval {percent(wrong.low)} to {percent(wrong.high)})"
 
     def notes(self) -> tuple[Note, ...]:
         """Return notes if workers are models, errors are correlated, or workers copy."""
@@ -280,7 +309,7 @@ class ConfidenceBasis:
             )
         if self.n_models and self.n_gold == 0 and self.share_right is not None:
             notes.append(Note(JUDGES, self._judges()))
-        elif self.answers > 1 and self.rho_low >= HIGH_RHO:
+        elif self.answers_per_task > 1 and self.rho_low >= HIGH_RHO:
             notes.append(Note(DEPENDENT, f"workers share mistakes: {self.effective_votes_text()}"))
         for family in self.families if self.is_detected else ():
             names = ", ".join(family[:5]) + (f" and {len(family) - 5} more" if len(family) > 5 else "")
@@ -316,10 +345,11 @@ class ConfidenceBasis:
 
     def effective_votes_text(self) -> str:
         """Return a text on the number of independent answers with the same information as the answers to a task."""
-        low = f"{self.votes_low:.1f}"
-        high = f"{self.votes_high:.1f}"
+        low = f"{self.effective_votes_low:.1f}"
+        high = f"{self.effective_votes_high:.1f}"
         interval = "" if low == high else f" (90% interval {low} to {high})"
-        return f"{self.answers:.3g} answers per task are worth about {self.votes:.1f} independent ones{interval}"
+        n_answers = f"{self.answers_per_task:.3g} answers per task"
+        return f"{n_answers} are worth about {self.effective_votes:.1f} independent ones{interval}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content for JSON."""
@@ -330,11 +360,15 @@ class ConfidenceBasis:
             "rho": self.rho,
             "rho_low": self.rho_low,
             "error_correlation": self.error_correlation,
-            "answers_per_task": self.answers,
-            "effective_votes": {"mean": self.votes, "low": self.votes_low, "high": self.votes_high},
+            "answers_per_task": self.answers_per_task,
+            "effective_votes": {
+                "mean": self.effective_votes,
+                "low": self.effective_votes_low,
+                "high": self.effective_votes_high,
+            },
             "share_right": None
             if share is None
-            else {"mean": share.mean, "low": share.low, "high": share.high, "level": LEVEL},
+            else {"mean": share.mean, "low": share.low, "high": share.high, "level": SHARE_LEVEL},
             "models": self.n_models,
             "alpha": self.alpha,
             "families": [list(family) for family in self.families],
@@ -357,6 +391,15 @@ class ConfidenceBasis:
                 "gain_nats": known.gain,
             },
         }
+
+
+# Attributes of version 0.2 -> present names; their use gives a warning for one release.
+OLD_ATTRIBUTES = {
+    "answers": "answers_per_task",
+    "votes": "effective_votes",
+    "votes_low": "effective_votes_low",
+    "votes_high": "effective_votes_high",
+}
 
 
 PUBLIC_CROWDS = "26 public datasets"

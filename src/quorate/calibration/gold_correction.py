@@ -93,15 +93,18 @@ def correct_by_gold(
     assert gold.gold is not None
     label = gold.gold.astype(np.int64)
     fold = _folds(gold.n_tasks)
-    without_gold = _tasks_without_gold(blocks)
+    sample = blocks.sample(MAX_SAMPLE_ANSWERS)
+    other_tasks = memory_blocks(sample.answers).all_tasks
+    if sample.gold is not None:
+        other_tasks = other_tasks.only(sample.gold < 0)
     gold_posterior = law.calibrated(scorer(gold) / scorer.weights.sum())
-    other_posterior = law.calibrated(scorer(without_gold) / scorer.weights.sum())
+    other_posterior = law.calibrated(scorer(other_tasks) / scorer.weights.sum())
     gold_weight = gold_weights(gold_posterior.max(axis=1), other_posterior.max(axis=1))
     swaps = class_swaps(gold_posterior, label)
     swaps_of_fold = [class_swaps(gold_posterior[fold != k], label[fold != k]) for k in range(int(fold.max()) + 1)]
     fits = {
         pairs: _cross_fit(
-            _Problem(gold, without_gold, scorer, _renaming(pairs, blocks.n_classes, n_symbols), gold_weight), fold
+            _Problem(gold, other_tasks, scorer, _renaming(pairs, blocks.n_classes, n_symbols), gold_weight), fold
         )
         for pairs in {swaps, *swaps_of_fold}
     }
@@ -109,14 +112,14 @@ def correct_by_gold(
     log_likelihood = np.zeros(len(CORRECTIONS))
     for k, pairs in enumerate(swaps_of_fold):
         in_fold = fold == k
-        weights = _weights(fits[pairs].logs[~in_fold], gold_weight[~in_fold])
+        weights = _correction_weights(fits[pairs].logs[~in_fold], gold_weight[~in_fold])
         out_of_fold[in_fold] = np.einsum("c,ctg->tg", weights, fits[pairs].posterior[:, in_fold])
         log_likelihood += gold_weight[in_fold] @ fits[pairs].logs[in_fold]
     gain = float(np.logaddexp.reduce(log_likelihood - log_likelihood[0]) - np.log(len(CORRECTIONS)))
-    correction_weights = _weights(fits[swaps].logs, gold_weight)
+    correction_weights = _correction_weights(fits[swaps].logs, gold_weight)
     renaming = _renaming(swaps, blocks.n_classes, n_symbols)
     parts = []
-    problem = _Problem(gold, without_gold, scorer, renaming, gold_weight)
+    problem = _Problem(gold, other_tasks, scorer, renaming, gold_weight)
     renamed_blocks = blocks if renaming is None else TransformedBlocks(blocks, renaming)
     for (kind, kappa), weight, mixing in zip(CORRECTIONS, correction_weights, fits[swaps].mixing, strict=True):
         if weight > MIN_CORRECTION_WEIGHT:
@@ -262,18 +265,18 @@ class _Problem:
     def __init__(
         self,
         gold: Block,
-        without_gold: Block,
+        other_tasks: Block,
         scorer: TemperedScorer,
         renaming: RenamedClasses | None,
         gold_weight: FloatArray,
     ) -> None:
         self.gold_weight = gold_weight
         self.gold = gold if renaming is None else renaming(gold)
-        self.without_gold = without_gold if renaming is None else renaming(without_gold)
+        self.other_tasks = other_tasks if renaming is None else renaming(other_tasks)
         self.scorer = scorer if renaming is None else scorer.renamed(renaming.new_class)
         assert gold.gold is not None
         self.label = gold.gold.astype(np.int64)
-        both = one_block([replace(self.gold, gold=None), replace(self.without_gold, gold=None)])
+        both = one_block([replace(self.gold, gold=None), replace(self.other_tasks, gold=None)])
         self.both = both
         self.posterior = self.scorer(both) / self.scorer.weights.sum()
         class_counts = self.posterior.sum(axis=0) + 1
@@ -326,13 +329,13 @@ class _Problem:
         Only the shift of the class prior, which concerns all tasks, uses the weights. The answers by class are compared
         on the same gold tasks, so they need no weights.
         """
-        factor = scorer.factor(gold)[:, None]
+        factor = scorer.tempering_factor(gold)[:, None]
         votes = scorer.votes(gold) * factor  # correlated answers count as effective votes
         truth = one_hot(label, gold.n_classes)
         corrections = []
         for posterior in scorer.components(gold):
-            by_truth = _columns(votes.T @ truth + kappa * self.pooled)
-            by_estimate = _columns(votes.T @ posterior + kappa * self.pooled)
+            by_truth = _normalise_columns(votes.T @ truth + kappa * self.pooled)
+            by_estimate = _normalise_columns(votes.T @ posterior + kappa * self.pooled)
             true_prior = weight @ truth + kappa * self.class_prior
             estimated_prior = weight @ posterior + kappa * self.class_prior
             ratio = np.log(np.maximum(by_truth, FLOOR)) - np.log(np.maximum(by_estimate, FLOOR))
@@ -370,14 +373,7 @@ def _folds(n: int) -> IntArray:
     return np.arange(n) % max(min(N_FOLDS, n), 1)
 
 
-def _tasks_without_gold(blocks: Blocks) -> Block:
-    """Return a sample of the tasks without gold, as one block."""
-    sample = blocks.sample(MAX_SAMPLE_ANSWERS)
-    block = memory_blocks(sample.answers).all_tasks
-    return block if sample.gold is None else block.only(sample.gold < 0)
-
-
-def _weights(logs: FloatArray, gold_weight: FloatArray) -> FloatArray:
+def _correction_weights(logs: FloatArray, gold_weight: FloatArray) -> FloatArray:
     """Return the weights of the corrections by the likelihood of some gold labels, with equal prior weights."""
     total = gold_weight @ logs
     weights = np.exp(total - total.max())
@@ -395,6 +391,6 @@ def _mixing_weights(likelihood: FloatArray, prior: FloatArray, gold_weight: Floa
     return weights
 
 
-def _columns(counts: FloatArray) -> FloatArray:
-    total: FloatArray = counts / np.maximum(counts.sum(axis=0), FLOOR)
-    return total
+def _normalise_columns(counts: FloatArray) -> FloatArray:
+    normalised: FloatArray = counts / np.maximum(counts.sum(axis=0), FLOOR)
+    return normalised

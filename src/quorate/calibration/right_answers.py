@@ -1,4 +1,6 @@
-"""Share right: how often each worker is right on the tasks that it answered, by their calibrated posterior.
+"""Right answers: how often each worker is right on the tasks that it answered, by their calibrated posterior.
+
+(The share of right labels among the tasks is in `share_right.py`.)
 
 The expected share of right answers of a worker is the mean probability of the answers that it gave. It depends on the
 tasks: if one class is frequent, a worker who always gives this class is often right, with any skill. Its variance has
@@ -13,8 +15,8 @@ import numpy as np
 
 from quorate.answers import Counted
 from quorate.arrays import FloatArray, IntArray
-from quorate.calibration.calibration_law import Z_90, ShareRight
-from quorate.statistics import Z_95
+from quorate.calibration.share_right import ShareEstimate
+from quorate.statistics import Z_90, Z_95
 
 MIN_VALIDITY = 0.05  # lower limit of s - 1/M, by which the change is divided
 
@@ -28,7 +30,7 @@ class RightAnswers:
     high: FloatArray
 
 
-def right_answers(answers: Counted, chances: FloatArray, wrong: ShareRight) -> RightAnswers:
+def right_answers(answers: Counted, chances: FloatArray, wrong: ShareEstimate) -> RightAnswers:
     """Return the expected share of right answers of each worker.
 
     Args:

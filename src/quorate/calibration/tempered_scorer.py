@@ -1,7 +1,8 @@
-"""The posterior of a task before calibration: a mixture of two tempered models, with the corrections by gold.
+"""The tempered posterior, before calibration: a mixture of two tempered models, with the corrections by gold.
 
 The first model is that of the confusion matrices (or another model of the answers), the second is the plain vote. The
-scores of each are divided by the task's design effect; the one-factor fit is the weight of the first model.
+scores of each are divided by the task's design effect (`tempering` in `dependence.py`). The weight of the first model
+is the one-factor fit.
 """
 
 from dataclasses import dataclass, replace
@@ -55,7 +56,7 @@ class Transition:
 
 @dataclass(frozen=True, eq=False)
 class TemperedScorer:
-    """A mixture of two models of the answers, whose size depends on the workers, not on the tasks."""
+    """Posterior of a task: a weighted mean of two models' posteriors, whose scores are divided by its design effect."""
 
     models: tuple[Scorer, Scorer]
     weights: FloatArray  # [2], of the models
@@ -64,8 +65,8 @@ class TemperedScorer:
     corrections: tuple[VoteCorrection, VoteCorrection] | None = None
     transitions: tuple[Transition, Transition] | None = None
 
-    def factor(self, block: Block) -> FloatArray:
-        """Return 1 / design effect of each task."""
+    def tempering_factor(self, block: Block) -> FloatArray:
+        """Return 1 / design effect of each task, by which the scores of both models are multiplied."""
         votes = block.per_task if self.copying is None else self.copying.effective_votes(block)
         return tempering(votes, self.rho)
 
@@ -84,7 +85,7 @@ class TemperedScorer:
 
     def components(self, block: Block) -> list[FloatArray]:
         """Return the posterior of each model; tasks × classes."""
-        factor = self.factor(block)
+        factor = self.tempering_factor(block)
         posteriors = []
         for k, model in enumerate(self.models):
             scores = model.scores(block)
@@ -99,11 +100,11 @@ class TemperedScorer:
     def __call__(self, block: Block) -> FloatArray:
         """Return the mixture of both posteriors, times the sum of the weights."""
         if self.weights[1] == 0 and self.transitions is None and self.corrections is None:
-            first = softmax(self.models[0].scores(block), self.factor(block))
+            first = softmax(self.models[0].scores(block), self.tempering_factor(block))
             first *= self.weights[0]
             return first
-        one, two = self.components(block)
-        mixed: FloatArray = self.weights[0] * one + self.weights[1] * two
+        first, second = self.components(block)
+        mixed: FloatArray = self.weights[0] * first + self.weights[1] * second
         return mixed
 
     def renamed(self, new_class: IntArray) -> "TemperedScorer":

@@ -22,11 +22,9 @@ from quorate.calibration.calibration_law import (
     MODELS,
     PEOPLE,
     CalibrationLaw,
-    ShareRight,
     calibration_law,
     mixed_law,
     no_calibration,
-    share_right_given_gold,
 )
 from quorate.calibration.confidence import ConfidenceBasis, GoldCheck, count_right, gold_check
 from quorate.calibration.dependence import (
@@ -39,6 +37,7 @@ from quorate.calibration.dependence import (
     measure_dependence,
 )
 from quorate.calibration.one_factor import one_factor_fit
+from quorate.calibration.share_right import ShareEstimate, share_right_given_gold
 from quorate.calibration.tempered_scorer import TemperedScorer
 from quorate.errors import unknown_name_error
 from quorate.methods.fit import Fitted
@@ -176,10 +175,10 @@ def fit(
         rho_low=errors.low if crowd.model is not None else 0.0,
         error_correlation=shared.rho,
         error_correlation_low=shared.low,
-        answers=blocks.n_answers / max(blocks.n_tasks, 1),
-        votes=votes[0],
-        votes_low=votes[1],
-        votes_high=votes[2],
+        answers_per_task=blocks.n_answers / max(blocks.n_tasks, 1),
+        effective_votes=votes[0],
+        effective_votes_low=votes[1],
+        effective_votes_high=votes[2],
         one_factor_weight=factor_weight if crowd.model is not None and dependence == MEASURED else None,
         families=() if groups is None else _members(groups, _names(worker_names, blocks.n_workers)),
         is_detected=is_detected,
@@ -455,7 +454,7 @@ def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[C
     return mixed_law(people, calibration_law(MODELS, m, alpha), share), alpha, n_models
 
 
-def _share_right(blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw) -> ShareRight:
+def _share_right(blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw) -> ShareEstimate:
     """Estimate the share of right labels on a sample of whole tasks that have answers."""
     answers = blocks.sample(MAX_SAMPLE_ANSWERS).answers
     sample = memory_blocks(answers.only(answers.per_task > 0))
