@@ -331,7 +331,7 @@ PRODUCT_PLACES = {
     "dependence_scale": "quorate.calibration.dependence:DEPENDENCE.scale",
     "typical_dependence": "quorate.calibration.dependence:DEPENDENCE.typical_rho",
     "typical_worth": "quorate.calibration.dependence:DEPENDENCE.typical_answers",
-    "skill_scaling_power": "quorate.models.confusion:SKILL_SCALING_POWER",
+    "skill_scaling_power": "quorate.models.confusion_prior:SKILL_SCALING_POWER",
     "em_steps": "quorate.methods.quorate:EM_STEPS",
     "bias_counts": "quorate.skills.shrinkage:BIAS_PSEUDO_ANSWERS",
     "one_factor_slack": "quorate.calibration.one_factor:ONE_FACTOR_SLACK",
@@ -340,7 +340,7 @@ PRODUCT_PLACES = {
 }
 # Parts that False switches off: the function or method, and what takes its place.
 PRODUCT_SWITCHES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "own_matrices": ("quorate.models.confusion:_concentration", lambda *args: 1e9),
+    "own_matrices": ("quorate.models.confusion:dirichlet_concentration", lambda *args: 1e9),
     "calibrate": ("quorate.calibration.calibration_law:CalibrationLaw.calibrated", lambda law, posterior: posterior),
     "law_learns_from_gold": ("quorate.calibration.calibration_law:CalibrationLaw.updated", lambda law, *args: law),
 }

@@ -24,7 +24,7 @@ from quorate.evaluation.metrics import LEAST_PROBABILITY
 from quorate.io.read import read
 from quorate.methods.aggregate import aggregate
 from quorate.models import ordinal
-from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
+from quorate.models.accuracy_prior import MIN_PRIOR_STRENGTH
 from quorate.voting.vote import Vote
 
 CLASSES = (3, 4, 5, 7, 10)

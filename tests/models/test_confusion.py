@@ -11,15 +11,14 @@ from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import blocks_of, memory_blocks
 from quorate.blocks.transform import RenamedClasses
 from quorate.blocks.worker_rows import dense
-from quorate.models import confusion
 from quorate.models.confusion import (
     AccuracyModel,
     ConfusionModel,
     ModelPosterior,
     fit_matrices,
     pooled_confusion,
-    scale_errors,
 )
+from quorate.models.confusion_prior import dirichlet_concentration, scale_errors
 from quorate.models.scorer import PluralityScorer, SkillScorer
 
 VOTE = PluralityScorer(1.0)
@@ -46,8 +45,10 @@ def test_concentration_grows_where_workers_are_alike() -> None:
     alike = np.stack([[rng.multinomial(40, shared[:, g]) for g in range(2)] for _ in range(50)]).transpose(0, 2, 1)
     right = rng.uniform(0.5, 1.0, 50)
     apart = np.stack([40 * np.array([[p, 1 - p], [1 - p, p]]) for p in right])
-    strengths = [confusion._concentration(c.astype(float), c.sum(axis=0) / c.sum(axis=(0, 1))) for c in (alike, apart)]
-    of_alike, of_apart = strengths
+    of_alike, of_apart = (
+        dirichlet_concentration(counts.astype(float), counts.sum(axis=0) / counts.sum(axis=(0, 1)))
+        for counts in (alike, apart)
+    )
     assert of_alike > 10 * of_apart
 
 

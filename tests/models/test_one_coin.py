@@ -10,16 +10,16 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.blocks.memory import blocks_of
 from quorate.models import one_coin
-from quorate.models.confusion import ModelPosterior
-from quorate.models.em import fit_confusion_em
-from quorate.models.one_coin import fit_one_coin_em, one_coin_log_likelihood
-from quorate.models.prior_strength import (
+from quorate.models.accuracy_prior import (
     MAX_PRIOR_STRENGTH,
     MIN_PRIOR_STRENGTH,
     above_guessing,
     beta_strength,
     prior_strength_of_crowd,
 )
+from quorate.models.confusion import ModelPosterior
+from quorate.models.em import fit_confusion_em
+from quorate.models.one_coin import fit_one_coin_em, one_coin_log_likelihood
 from quorate.simulate import crowd
 from quorate.voting.vote import majority
 from tests.crowds import answers_of, rows

@@ -12,7 +12,7 @@ from quorate.errors import BlankFieldError, ColumnTypeError, NoRowsError, Option
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.gold import column_names
 from quorate.io.read_table import Source, read_table
-from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
+from quorate.models.accuracy_prior import MIN_PRIOR_STRENGTH
 
 WORKER = "worker"  # the column of ids in a table of workers
 ROUNDING = 1e-12  # relative rounding error that is allowed in sums of costs

@@ -20,7 +20,8 @@ from quorate.blocks.memory import MemoryBlocks, memory_blocks
 from quorate.blocks.transform import RenamedClasses, TransformedBlocks
 from quorate.calibration.calibration_law import CalibrationLaw
 from quorate.calibration.tempered_scorer import TemperedScorer, Transition, VoteCorrection, one_hot
-from quorate.models.confusion import ModelPosterior, pooled_matrix
+from quorate.models.confusion import ModelPosterior
+from quorate.models.confusion_prior import pooled_matrix
 from quorate.voting.posterior import FLOOR
 
 NONE = "none"

@@ -24,7 +24,8 @@ from quorate.blocks.memory import blocks_of, memory_blocks
 from quorate.blocks.sampling import TaskSample, sample_of_tasks
 from quorate.blocks.worker_rows import dense
 from quorate.diagnostics.finding import Finding, quoted
-from quorate.models.confusion import ModelPosterior, fit_matrices, log_joint, scale_errors
+from quorate.models.confusion import ModelPosterior, fit_matrices, log_joint
+from quorate.models.confusion_prior import scale_errors
 from quorate.models.em import counts_by_posterior, fit_confusion_em, normalise_columns
 from quorate.models.one_coin import fit_one_coin_em
 from quorate.progress import report

@@ -51,8 +51,8 @@ from quorate.models.confusion import (
     fit_confusion,
     has_matrices,
     pooled_confusion,
-    relative_errors,
 )
+from quorate.models.confusion_prior import relative_errors
 from quorate.models.response_bias import ResponseBias
 from quorate.models.scorer import PluralityScorer, Scorer, SkillScorer
 from quorate.skills.centred_skills import CentredEstimates, centred_estimates

@@ -21,8 +21,8 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.blocks.worker_rows import rows_at
+from quorate.models.accuracy_prior import MIN_PRIOR_STRENGTH
 from quorate.models.confusion import max_entries
-from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 from quorate.models.scorer import MatrixScorer, Scorer
 from quorate.statistics import is_significant
 from quorate.voting.posterior import FLOOR, add_one_proportions, softmax

@@ -2,9 +2,8 @@
 
 theta_w = (K_w + s P_w), normalised by column, where K_w has the expected counts of worker w (answer × class), P_w is
 the pooled matrix P with its errors scaled by the worker's error rate relative to the mean, and s is the Dirichlet
-concentration. It is estimated from the similarity of two answers of one worker to one class, as far as it exceeds that
-under P. If the matrices would have too many entries or too few answers, each worker has one error rate instead, shrunk
-by the same method, and errors distributed as in P.
+concentration; `confusion_prior.py` estimates P, P_w and s. If the matrices would have too many entries or too few
+answers, each worker has one error rate instead, shrunk by the same method, and errors distributed as in P.
 
 With q the posterior (tasks × classes) and theta_i(l, g) the probability that worker i answers l where the truth is g,
 the M-step sums q over a worker's tasks and the E-step sums log theta over a task's workers.
@@ -25,8 +24,15 @@ from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import add_pooled_counts, e_step, task_scores
 from quorate.blocks.memory import blocks_of, stack_tables
 from quorate.blocks.worker_rows import ObservedRows, map_parts, parts, rows_at
-from quorate.blocks.worker_tables import log_matrices, matrix_moments, scaled_matrices
+from quorate.blocks.worker_tables import log_matrices
 from quorate.errors import TooLargeError
+from quorate.models.confusion_prior import (
+    MAX_COLUMN_ERROR,
+    concentration_of_similarity,
+    dirichlet_concentration,
+    error_scale,
+    pooled_matrix,
+)
 from quorate.models.em import Posterior, counts_by_posterior
 from quorate.models.scorer import HasScores, MatrixScorer, SkillScorer
 from quorate.statistics import is_significant
@@ -34,21 +40,6 @@ from quorate.voting.posterior import FLOOR, add_one_proportions, clamp_gold, sof
 
 MAX_MATRIX_ENTRIES = 20_000_000  # workers × classes²: 160 MB per table
 MIN_ANSWERS_PER_COLUMN = 2.0  # on average over workers and classes, for one matrix per worker
-MAX_CONCENTRATION = 300.0  # pseudo-answers per column
-MIN_CONCENTRATION = 1.0
-MIN_COLUMN_ANSWERS = 1.5  # expected answers; columns with fewer are not used for the concentration
-MAX_COLUMN_ERROR = 0.999  # sum of the errors of a column of the scaled pooled matrix
-# Pseudo-answers in each column of the pooled matrix, and in the share on its diagonal: two tasks with 3 equal answers
-# are no evidence of perfect workers. Conventional; with some hundred answers it makes no difference.
-PSEUDO_ANSWERS = 10.0
-PSEUDO_SKILL = 0.5  # skill of the pseudo-answers: half way from guessing to perfect
-
-# Power of a worker's error rate by skill, relative to the mean, in its prior matrix. With 0 the error is 3 percentage
-# points higher in sparse crowds of five classes; 1/2 and 1 have the same error and, with one group of public sets left
-# out, a log-loss that differs by .0025 ± .0013 (`python -m experiments.default_method.fit_law`). With 1, skills from
-# earlier runs have their full effect.
-SKILL_SCALING_POWER = 1.0
-MIN_MEAN_ERROR = 0.02  # lower limit of a crowd's 1 - mean skill, in a worker's relative error
 # Threads that start a pass together wait until one of them has computed the matrices; `cached_property` has a lock only
 # up to Python 3.11.
 _LOG_THETA_LOCK = Lock()
@@ -72,7 +63,7 @@ class ConfusionModel:
 
     @cached_property
     def _log_theta(self) -> FloatArray | ObservedRows:
-        scale = _error_scale(self.pooled, self.relative_error)
+        scale = error_scale(self.pooled, self.relative_error)
 
         def logs(counts: FloatArray, workers: slice) -> FloatArray:
             return log_matrices(counts, self.pooled, scale[workers], self.concentration, FLOOR)
@@ -84,7 +75,7 @@ class ConfusionModel:
 
     def theta(self) -> FloatArray:
         """Return the matrices of all workers in full."""
-        scale = _error_scale(self.pooled, self.relative_error)
+        scale = error_scale(self.pooled, self.relative_error)
         if isinstance(self.log_theta, np.ndarray):
             return np.exp(self.log_theta)
         logs = [
@@ -108,7 +99,7 @@ class ConfusionModel:
                 columns = np.exp(self.log_theta.transpose(0, 2, 1)).reshape(-1, m)[worker * m + class_]
             return columns
         m = len(self.pooled)
-        scale = _error_scale(self.pooled, self.relative_error)[worker]
+        scale = error_scale(self.pooled, self.relative_error)[worker]
         columns = scale[:, None] * self.pooled.T[class_]
         pair = np.arange(len(worker))
         columns[pair, class_] = 0.0
@@ -222,16 +213,6 @@ class AccuracyModel:
         return fit_confusion(blocks, posterior, self.relative_error)
 
 
-def relative_errors(skill: FloatArray, mean: float) -> FloatArray:
-    """Return each worker's error rate by skill over that of the mean skill, for its prior matrix.
-
-    >>> relative_errors(np.array([0.5, 0.9]), 0.5).round(2).tolist()
-    [1.0, 0.2]
-    """
-    relative: FloatArray = ((1 - skill) / max(1 - mean, MIN_MEAN_ERROR)) ** SKILL_SCALING_POWER
-    return relative
-
-
 def has_matrices(blocks: Blocks) -> bool:
     """Return whether each worker gets a confusion matrix: not too many entries, and enough answers per column.
 
@@ -330,28 +311,6 @@ def _accuracy_counts(blocks: Iterable[Block], posterior: Posterior, n_workers: i
     return class_counts, pooled, right
 
 
-def pooled_matrix(counts: FloatArray) -> tuple[FloatArray, float]:
-    """Return the pooled confusion matrix with pseudo-answers in each column, and the share of right answers.
-
-    The pseudo-answers are right with this share; their errors follow the frequencies of the given classes.
-
-    >>> matrix, right = pooled_matrix(np.array([[800.0, 200.0], [200.0, 800.0]]))
-    >>> matrix.round(2).tolist(), round(right, 2)
-    ([[0.8, 0.2], [0.2, 0.8]], 0.8)
-    """
-    m = len(counts)
-    total = max(float(counts.sum()), FLOOR)
-    by_skill = PSEUDO_SKILL + (1 - PSEUDO_SKILL) / m
-    share = (np.trace(counts) + PSEUDO_ANSWERS * by_skill) / (total + PSEUDO_ANSWERS)
-    right = float(np.clip(share, 1 / m + 1e-3, 1 - 1e-6))
-    label_counts = counts.sum(axis=1) + total / m**2
-    wrong = np.repeat(label_counts[:, None], m, axis=1)
-    np.fill_diagonal(wrong, 0.0)
-    prior = (1 - right) * wrong / np.maximum(wrong.sum(axis=0), FLOOR) + right * np.eye(m)
-    pooled = counts + max(PSEUDO_ANSWERS, m / 2) * prior
-    return pooled / pooled.sum(axis=0), right
-
-
 def fit_matrices(
     counts: FloatArray | ObservedRows, class_counts: FloatArray, relative_error: FloatArray
 ) -> ConfusionModel:
@@ -363,36 +322,9 @@ def fit_matrices(
         relative_error: of each worker, its error rate by skill over that of the mean skill.
     """
     pooled, _ = pooled_matrix(sum(part.sum(axis=0) for _, part in parts(counts)))
-    concentration = _concentration(counts, pooled)
+    concentration = dirichlet_concentration(counts, pooled)
     log_prior = np.log(add_one_proportions(class_counts))
     return ConfusionModel(counts, pooled, relative_error, concentration, log_prior)
-
-
-def scale_errors(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
-    """Return the pooled matrix with its errors scaled by each worker's relative error; workers × answers × classes.
-
-    >>> scale_errors(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([2.0])).tolist()
-    [[[0.5, 0.5], [0.5, 0.5]]]
-    """
-    return scaled_matrices(pooled, _error_scale(pooled, relative_error))
-
-
-def _error_scale(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
-    """Return the factor on each worker's errors, limited such that no column has errors above MAX_COLUMN_ERROR."""
-    largest = float((1 - pooled.diagonal()).max())
-    return np.minimum(relative_error, MAX_COLUMN_ERROR / max(largest, FLOOR))
-
-
-def _concentration(counts: FloatArray | ObservedRows, pooled: FloatArray) -> float:
-    """Return the Dirichlet concentration by the method of moments over the columns of all workers."""
-    moments = [matrix_moments(part, pooled, MIN_COLUMN_ANSWERS) for _, part in parts(counts)]
-    return _concentration_of(sum(excess for excess, _ in moments), sum(largest for _, largest in moments))
-
-
-def _concentration_of(excess: float, largest: float) -> float:
-    """Return the concentration from the excess similarity of two answers of one worker and its largest value."""
-    similarity = excess / max(largest, 1e-9)
-    return float(1 / np.clip(similarity, 1 / (MAX_CONCENTRATION + 1), 1 / (MIN_CONCENTRATION + 1)) - 1)
 
 
 def _accuracies(
@@ -404,7 +336,7 @@ def _accuracies(
     weight = np.where(use, 1 / np.maximum(n - 1, 1.0), 0.0)
     excess = float((weight * (right * right - right - n * (n - 1) * mean**2)).sum())
     largest = float((weight * n * (n - 1)).sum()) * mean * (1 - mean)
-    strength = _concentration_of(excess, largest)
+    strength = concentration_of_similarity(excess, largest)
     expected_error = np.minimum(relative_error * (1 - mean), MAX_COLUMN_ERROR)
     rate = (n - right + strength * expected_error) / (n + strength)
     largest_error = float((1 - pooled.diagonal()).max())

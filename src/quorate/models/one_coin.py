@@ -18,9 +18,9 @@ from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.kernels import one_coin_e_step, vote_sums
 from quorate.blocks.memory import MemoryBlocks, answers_in
 from quorate.blocks.numpy_kernels import MAX_CELLS_PER_ANSWER
+from quorate.models.accuracy_prior import above_guessing, prior_strength_of_crowd
 from quorate.models.em import Posterior, log_class_prior, run_em, vote_shares
 from quorate.models.many_classes import SparseScores
-from quorate.models.prior_strength import above_guessing, prior_strength_of_crowd
 from quorate.voting.posterior import clamp_gold, logarithm
 
 
@@ -66,7 +66,7 @@ def fit_one_coin_em(
         class_prior: estimate the class frequencies instead of assuming equal ones.
         pseudo_tasks: added to each class in this estimate.
         strength: pseudo-answers of the crowd's mean, toward which each accuracy is shrunk; None for the strength of
-            `quorate.models.prior_strength`.
+            `quorate.models.accuracy_prior`.
         among: mask of the workers over whom the crowd's mean is computed; all by default.
         zeros: as in `quorate.models.em.fit_confusion_em`.
         stop_by: whether the change of the expected right answers or of the accuracies stops EM.
@@ -180,7 +180,7 @@ def one_coin_m_step(
         n: answers of each worker.
         m: number of classes; without shrinkage a worker without answers has the accuracy 1/m.
         mean: the mean that is used if no worker in `among` has answers.
-        strength: pseudo-answers of the mean; None for the strength of `quorate.models.prior_strength`.
+        strength: pseudo-answers of the mean; None for the strength of `quorate.models.accuracy_prior`.
         among: mask of the workers over whom the mean is computed; all by default.
 
     >>> accuracy, mean = one_coin_m_step(np.array([3.0, 1.0, 0.0]), np.array([4, 4, 0]), 2, 0.75)

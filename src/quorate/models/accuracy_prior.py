@@ -1,7 +1,8 @@
-"""Strength, in pseudo-answers, of the shrinkage of one worker's accuracy toward the crowd's mean.
+"""Beta prior of one worker's accuracy: its strength, in pseudo-answers of the crowd's mean.
 
 If the accuracies of a crowd have the Beta distribution with parameters a and b, the posterior mean of one worker's
-accuracy counts the crowd's mean as a + b additional answers.
+accuracy counts the crowd's mean as a + b additional answers. The prior of confusion matrices is in
+`confusion_prior.py`.
 """
 
 import numpy as np
