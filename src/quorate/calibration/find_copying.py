@@ -1,4 +1,6 @@
-"""Search for clusters of copying workers: compare some candidate groupings with no grouping by their likelihood.
+"""Search for groups of copying workers: compare some candidate groupings with no grouping by their likelihood.
+
+The groups are fitted in `models/copying.py`, rated in `skills/copying.py` and reported in `diagnostics/copying.py`.
 
 The centred agreements of a crowd of independent workers have one direction, their skills; each cluster adds one. The
 leading eigenvectors, computed by products that are linear in the answers, give each worker a position in a few
@@ -132,14 +134,18 @@ def find_copying(blocks: Blocks, model: Scorer, fit_groups: Callable[[Blocks], S
     best: IntArray | None = None
     best_gain = 0.0
     for group in groupings(answers):
-        if int((np.bincount(group) == 1).sum()) < MIN_OUTSIDE:
+        size = np.bincount(group)
+        if int((size == 1).sum()) < MIN_OUTSIDE:
             continue
         groups = GroupMajority(group)
         start = model
         if groups.n_groups >= MIN_OUTSIDE:
             start = GroupedScorer(fit_groups(TransformedBlocks(sample, groups)), groups)
         fitted = fit_copying(sample, group, ModelPosterior(start))
-        cost = grouping_cost(group, sample.n_classes, sample.n_tasks)
+        # BIC: half a log(tasks) per parameter of a group; in addition, MEMBER_COST per member.
+        sizes = size[size > 1]
+        n_parameters = len(sizes) * (sample.n_classes**2 + 1)
+        cost = n_parameters * 0.5 * float(np.log(max(sample.n_tasks, 2))) + MEMBER_COST * int(sizes.sum())
         gain = fitted.log_likelihood - without_groups.log_likelihood - cost
         if gain > best_gain and repeated_share(fitted, sample.per_worker) >= MIN_REPEATED_SHARE:
             best = group
@@ -147,24 +153,12 @@ def find_copying(blocks: Blocks, model: Scorer, fit_groups: Callable[[Blocks], S
     return best
 
 
-def grouping_cost(group: IntArray, n_classes: int, n_tasks: int) -> float:
-    """Return the cost of a grouping in nats: half a log(tasks) per parameter of a group, and MEMBER_COST per member.
-
-    >>> grouping_cost(np.array([0, 1, 2]), 2, 100)
-    0.0
-    """
-    size = np.bincount(group)
-    n_groups = int((size > 1).sum())
-    n_members = int(size[size > 1].sum())
-    return float(n_groups * (n_classes**2 + 1) * 0.5 * np.log(max(n_tasks, 2)) + MEMBER_COST * n_members)
-
-
 def repeated_share(model: CopyingModel, answers_per_worker: IntArray) -> float:
     """Return the share of the answers that repeat the hidden answer of their group, in the group where it is lowest.
 
-    >>> nothing = np.zeros((1, 1, 1))
+    >>> no_counts = np.zeros((1, 1, 1))
     >>> group, repeats = np.array([0, 0, 1]), np.array([1.0, 0.5, 0.0])
-    >>> model = CopyingModel(group, nothing, np.zeros((2, 3, 2)), repeats, np.zeros(2), 0.0)
+    >>> model = CopyingModel(group, no_counts, np.zeros((2, 3, 2)), repeats, np.zeros(2), 0.0)
     >>> repeated_share(model, np.array([3, 1, 9]))
     0.875
     """

@@ -1,4 +1,6 @@
-"""Pairs, clusters and groups of workers who agree more often than their skills explain.
+"""Findings on copying workers: pairs, clusters and groups who agree more often than their skills explain.
+
+Groups are found in `calibration/find_copying.py`, fitted in `models/copying.py` and rated in `skills/copying.py`.
 
 Two workers of skills x_i and x_j agree on a task with probability q = ((M-1) x_i x_j + 1)/M, for every true class. A
 pair that agrees far more often may copy, share an account or share a bias; the data do not determine which. Three
@@ -8,7 +10,7 @@ skills are fitted without them, because in a small crowd one such pair changes e
 distribution of the agreements includes the uncertainty of the two skills. If the other pairs agree no more than
 guessers would, nothing is known about the two skills, and these two workers may be the only skilled ones.
 
-Groups of workers who copy are found by the default method; in large crowds they are searched for here.
+The default method searches for groups in small crowds; in large crowds they are searched for here.
 """
 
 from collections.abc import Iterator

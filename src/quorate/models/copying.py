@@ -1,4 +1,6 @@
-"""Groups of workers who copy: each group has one hidden answer per task, which its members often repeat.
+"""Model of copying workers: each group has one hidden answer per task, which its members often repeat.
+
+Groups are found in `calibration/find_copying.py`, rated in `skills/copying.py`, reported in `diagnostics/copying.py`.
 
 On every task a group has a hidden answer C, with the probabilities phi(C | T) given the true class T, or none (so that
 a group can err together on some tasks only). If there is one, each member repeats it with probability s_w and otherwise

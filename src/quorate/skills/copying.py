@@ -1,4 +1,7 @@
-"""Skills of a crowd with clusters of copying workers: by agreement with the workers outside the cluster.
+"""Skills of copying workers: by agreement with the workers outside their cluster.
+
+Clusters are found in `calibration/find_copying.py`, fitted in `models/copying.py`, reported in
+`diagnostics/copying.py`.
 
 Copies agree with each other at any skill, so agreement inside a cluster is no evidence of skill. The skills of all
 other workers are estimated from a crowd in which each cluster answers as one worker. Then the skill of each member of a
