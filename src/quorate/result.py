@@ -214,20 +214,14 @@ class Result:
     def intervals(self) -> Intervals:
         """An interval for each skill, computed at the first access; all NaN if the method has none."""
         choice = self.interval_choice
-        computed = skill_intervals(
+        return skill_intervals(
             self.inference,
             self.info.n_workers,
             level=choice.level,
             kind=choice.kind,
             gold_counts=self.skill_estimates.gold_counts,
             weak=None if choice.kind == "none" else self.skill_estimates.weak,
-        )
-        # Skills that were changed after the fit (copying workers, known labels) may lie outside of their intervals.
-        has_interval = ~np.isnan(computed.low) & ~np.isnan(self.skills)
-        return replace(
-            computed,
-            low=np.where(has_interval, np.fmin(computed.low, self.skills), computed.low),
-            high=np.where(has_interval, np.fmax(computed.high, self.skills), computed.high),
+            stated_skills=self.skills,
         )
 
     @cached_property

@@ -6,6 +6,7 @@ Gold labels act as a worker of skill one.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -176,19 +177,49 @@ def choose(
 IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED, COPYING = range(9)
 WEAKLY_IDENTIFIED = 9  # see `quorate.skills.weak_identification`
 DETERMINED = (IDENTIFIED, COPYING, WEAKLY_IDENTIFIED)  # those with a skill
-# Reasons why a skill is not determined, by status.
-UNDETERMINED = {
-    ISOLATED: "shares no task with others",
-    BIPARTITE: "the workers form two sides that share tasks only with each other",
-    ONE_CLASS: "all answers are the same",
-    UNINFORMED: "shares tasks only with workers who guess",
-    NO_ANSWERS: "has no answer left",
+
+
+class UndeterminedReason(NamedTuple):
+    """Why a skill is not determined: text of the status, and predicate of a sentence on one worker or on several."""
+
+    status: str
+    of_one: str
+    of_several: str
+
+
+# By status.
+UNDETERMINED_REASONS = {
+    ISOLATED: UndeterminedReason(
+        "shares no task with others",
+        of_one="shares no task with others",
+        of_several="share no task with others",
+    ),
+    BIPARTITE: UndeterminedReason(
+        "the workers form two sides that share tasks only with each other",
+        of_one="is on one of two sides that share tasks only with each other",
+        of_several="form two sides that share tasks only with each other",
+    ),
+    ONE_CLASS: UndeterminedReason(
+        "all answers are the same",
+        of_one="gave the same answer as everyone else",
+        of_several="gave the same answer every time",
+    ),
+    UNINFORMED: UndeterminedReason(
+        "shares tasks only with workers who guess",
+        of_one="shares tasks only with workers who guess",
+        of_several="share tasks only with workers who guess",
+    ),
+    NO_ANSWERS: UndeterminedReason(
+        "has no answer left",
+        of_one="has no answer left",
+        of_several="have no answer left",
+    ),
 }
 BELOW_THRESHOLD = "no correlation above the threshold"
 # A worker's status is a position in this list.
 STATUSES = (
     "identified",
-    *(f"undetermined: {reason}" for reason in UNDETERMINED.values()),
+    *(f"undetermined: {reason.status}" for reason in UNDETERMINED_REASONS.values()),
     f"ignored: {BELOW_THRESHOLD}",
     "not estimated by this method",
     "copies: repeats the answers of other workers",

@@ -8,7 +8,7 @@ x, and v u² is what these errors add at another skill: the variance of their re
 (`quorate.skills.variance_inflation`).
 
 The ends are then multiplied by the range of the common scale of the skills. The interval is extended to contain the
-estimate x, because x is shrunk and r is not.
+estimate x, because x is shrunk and r is not, and the skill that is stated, if it was changed after the fit.
 """
 
 from dataclasses import dataclass
@@ -190,6 +190,7 @@ def skill_intervals(
     seed: int = 0,
     gold_counts: "GoldCounts | None" = None,
     weak: "WeakIdentification | None" = None,
+    stated_skills: FloatArray | None = None,
 ) -> Intervals:
     """Return an interval for the skill of each of the first ``n_workers`` workers.
 
@@ -202,6 +203,8 @@ def skill_intervals(
         seed: of the draws.
         gold_counts: skills by answers to tasks of known label, with which the estimates were averaged.
         weak: weakly identified workers; their interval is extended to the set of their possible skills.
+        stated_skills: skills that differ from the estimate (of copying workers, or by known labels); their interval is
+            extended to contain them. NaN where not determined.
 
     Raises:
         OptionError: the level does not lie between 0 and 1, or there is no such kind.
@@ -238,9 +241,9 @@ def skill_intervals(
     high = np.where(no_information, 1.0, high)
     low = np.fmin(low, inference.skills)
     high = np.fmax(high, inference.skills)
-    unknown = np.isnan(inference.skills)
+    is_undetermined = np.isnan(inference.skills)
     low, high, error, f, v = (
-        np.where(unknown, np.nan, values)[:n_workers]
+        np.where(is_undetermined, np.nan, values)[:n_workers]
         for values in (low, high, error, peers.inflation, peers.relative_variance)
     )
     if weak is not None:
@@ -248,6 +251,10 @@ def skill_intervals(
     if gold_counts is not None:
         low, high = gold_counts.ends(low, high, z, lowest)
         error = gold_counts.standard_error(error)
+    if stated_skills is not None:
+        has_interval = ~np.isnan(low)
+        low = np.where(has_interval, np.fmin(low, stated_skills), low)
+        high = np.where(has_interval, np.fmax(high, stated_skills), high)
     return Intervals(low, high, error, PeerError(f, v), level, kind, (least, greatest))
 
 

@@ -6,29 +6,8 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, ORIENTATION, SOLVER, UNDETERMINED, Note, command
-from quorate.skills.identification import (
-    BIPARTITE,
-    ISOLATED,
-    NO_ANSWERS,
-    ONE_CLASS,
-    UNINFORMED,
-    Identification,
-)
-from quorate.skills.identification import UNDETERMINED as WHY_UNDETERMINED
+from quorate.skills.identification import BIPARTITE, ISOLATED, UNDETERMINED_REASONS, Identification
 from quorate.skills.objective import Solution
-
-# Why workers cannot be rated, for one worker and for several, by status.
-IN_WORDS = {
-    ISOLATED: ("shares no task with others", "share no task with others"),
-    BIPARTITE: (
-        "is on one of two sides that share tasks only with each other",
-        "form two sides that share tasks only with each other",
-    ),
-    ONE_CLASS: ("gave the same answer as everyone else", "gave the same answer every time"),
-    UNINFORMED: ("shares tasks only with workers who guess", "share tasks only with workers who guess"),
-    NO_ANSWERS: ("has no answer left", "have no answer left"),
-}
-
 
 # What would make ratings possible, by status.
 REMEDIES = {
@@ -47,34 +26,38 @@ def undetermined_note(status: IntArray, component: IntArray) -> list[Note]:
     >>> undetermined_note(np.array([0, 1, 1]), np.array([0, 1, 2]))[0].text
     '2 of 3 workers cannot be rated: they share no task with others. More answers to tasks of other workers make ...
     """
-    counts = {code: int((status == code).sum()) for code in WHY_UNDETERMINED if code in status}
+    counts = {code: int((status == code).sum()) for code in UNDETERMINED_REASONS if code in status}
     if not counts:
         return []
-    in_words = dict(IN_WORDS)
+    n = sum(counts.values())
+    if n == len(status) == 1:
+        return [Note(UNDETERMINED, "The only worker cannot be rated: there are no other workers to compare with")]
+    predicates = {
+        code: UNDETERMINED_REASONS[code].of_one if count == 1 else UNDETERMINED_REASONS[code].of_several
+        for code, count in counts.items()
+    }
     n_two_sided = len(np.unique(component[: len(status)][status == BIPARTITE]))
     if n_two_sided > 1:
-        several = f"form {n_two_sided:,} groups, each with two sides that share tasks only with each other"
-        in_words[BIPARTITE] = (several, several)
-    reasons = ", ".join(f"{n:,} {in_words[code][n > 1]}" for code, n in counts.items())
-    n = sum(counts.values())
-    if len(counts) == 1 and n == len(status):
-        [code] = counts
-        if n == 1:
-            return [Note(UNDETERMINED, "The only worker cannot be rated: there are no other workers to compare with")]
-        text = f"None of the {n:,} workers can be rated: they {in_words[code][1]}"
-        return [Note(UNDETERMINED, text + _remedy(counts))]
+        predicates[BIPARTITE] = (
+            f"form {n_two_sided:,} groups, each with two sides that share tasks only with each other"
+        )
+    reasons = ", ".join(f"{count:,} {predicates[code]}" for code, count in counts.items())
+    who = f"{n:,} of {len(status):,} workers cannot be rated"
     if len(counts) == 1 and n > 1:
-        [code] = counts
-        reasons = f"they {in_words[code][1]}"
-    text = f"{n:,} of {len(status):,} workers cannot be rated: {reasons}"
-    return [Note(UNDETERMINED, text + _remedy(counts))]
+        (predicate,) = predicates.values()
+        reasons = f"they {predicate}"
+        if n == len(status):
+            who = f"None of the {n:,} workers can be rated"
+    return [Note(UNDETERMINED, f"{who}: {reasons}{_remedy(counts)}")]
 
 
-def _remedy(reasons: Collection[int]) -> str:
+def _remedy(statuses: Collection[int]) -> str:
     """Return what would make ratings possible, with the command that plans it; empty if more answers would not help."""
-    code = next((code for code in (BIPARTITE, ISOLATED) if code in reasons), None)
+    code = next((code for code in (BIPARTITE, ISOLATED) if code in statuses), None)
+    if code is None:
+        return ""
     plan = command("advise", "", "quorate.next_steps(answers)")
-    return "" if code is None else f". {REMEDIES[code]}: {plan}"
+    return f". {REMEDIES[code]}: {plan}"
 
 
 def orientation_note(identification: Identification) -> list[Note]:
@@ -86,24 +69,19 @@ def orientation_note(identification: Identification) -> list[Note]:
     >>> orientation_note(identify_workers(quorate.read(rows)))[0].text
     '2 groups of workers share no task, so they cannot be compared. Quorate assumes that each is right more ...
     """
-    free = int(identification.unanchored.sum())
-    if free == 0 or free + int(identification.anchored.sum()) < 2:
+    n_unanchored = int(identification.unanchored.sum())
+    if n_unanchored == 0 or n_unanchored + int(identification.anchored.sum()) < 2:
         return []
-    if free == 1:
-        reference = (
-            "known labels"
-            if identification.oriented is None or not identification.oriented.any()
-            else "workers rated before"
+    if n_unanchored > 1:
+        text = (
+            f"{n_unanchored:,} groups of workers share no task, so they cannot be compared. Quorate assumes that each "
+            "is right more often than wrong; known labels would confirm it"
         )
+    else:
+        has_prior_skills = identification.oriented is not None and bool(identification.oriented.any())
+        reference = "workers rated before" if has_prior_skills else "known labels"
         text = f"1 group of workers has no {reference}. Quorate assumes that it is right more often than wrong"
-        return [Note(ORIENTATION, text)]
-    return [
-        Note(
-            ORIENTATION,
-            f"{free:,} groups of workers share no task, so they cannot be compared. Quorate assumes that each is right "
-            "more often than wrong; known labels would confirm it",
-        )
-    ]
+    return [Note(ORIENTATION, text)]
 
 
 def alternative_note(solution: Solution | None) -> list[Note]:
@@ -150,29 +128,29 @@ def solver_note(n_answer_pairs: int, limit: int) -> Note:
     )
 
 
-def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, free: BoolArray) -> list[Note]:
+def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, is_unanchored: BoolArray) -> list[Note]:
     """Return a note on each component whose sign is uncertain: its skills sum to zero within the standard error.
 
     Args:
         skills: of each worker; NaN where not determined.
         information: sum_j N_ij x_j² of each worker, whose inverse is about the variance of its skill.
         component: of each worker.
-        free: of each component, whether its sign follows only from the sum; gold determines it otherwise.
+        is_unanchored: of each component, whether its sign follows only from the sum; gold determines it otherwise.
 
     >>> sign_note(np.array([0.3, -0.2, 0.1]), np.full(3, 20.0), np.zeros(3, int), np.array([True]))[0].text
     'The skills of a group of 3 workers sum to 0.20 ± 0.39, so it is not clear whether ...
     """
-    known = ~np.isnan(skills)
-    n = len(free)
-    count = np.bincount(component[known], minlength=n)
-    total = np.bincount(component[known], skills[known], minlength=n)
-    variance = 1 / np.maximum(information[known], 1.0)  # the error of a skill is at most about one
-    error = np.sqrt(np.bincount(component[known], variance, minlength=n))
+    is_rated = ~np.isnan(skills)
+    n = len(is_unanchored)
+    count = np.bincount(component[is_rated], minlength=n)
+    total = np.bincount(component[is_rated], skills[is_rated], minlength=n)
+    variance = 1 / np.maximum(information[is_rated], 1.0)  # the error of a skill is at most about one
+    error = np.sqrt(np.bincount(component[is_rated], variance, minlength=n))
     return [
         Note(
             DOUBTFUL_SIGN,
             f"The skills of a group of {count[k]:,} workers sum to {total[k]:.2f} ± {error[k]:.2f}, so it is not clear "
             "whether these workers are mostly right or mostly wrong. Known labels would decide it",
         )
-        for k in np.flatnonzero(free & (count > 0) & (np.abs(total) < error))
+        for k in np.flatnonzero(is_unanchored & (count > 0) & (np.abs(total) < error))
     ]
