@@ -15,7 +15,7 @@ from experiments.calibration.public_crowds import NAMES, SEVEN, PublicCrowd, pub
 
 from quorate.errors import QuorateError
 from quorate.methods.aggregate import aggregate
-from quorate.methods.checks import implied_skills
+from quorate.methods.contradiction import implied_skills
 from quorate.methods.registry import METHODS
 from quorate.notes import CONTRADICTION, NOT_CONVERGED
 from quorate.result import Result

@@ -14,7 +14,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
 from quorate.errors import OptionError, TooLargeError
 from quorate.methods import opt_ds as spectral
-from quorate.methods.checks import contradiction
+from quorate.methods.contradiction import contradiction
 from quorate.methods.opt_ds import opt_ds
 from quorate.models import confusion
 from quorate.models.em import fit_confusion_em, normalise_columns

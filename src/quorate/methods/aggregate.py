@@ -152,7 +152,7 @@ def aggregate(
     else:
         result = run(answers, gold=known, **method_options)
     if result.confidence_basis is None and result.gold is None:
-        from quorate.methods.checks import with_unchecked_models
+        from quorate.methods.unchecked_models import with_unchecked_models
 
         result = with_unchecked_models(result)
     result = replace(result, interval_choice=choice, notes=(*notes, *result.notes))

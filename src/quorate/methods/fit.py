@@ -12,7 +12,7 @@ from quorate.blocks.block import Block, Blocks
 from quorate.calibration.confidence import ConfidenceBasis
 from quorate.errors import shown
 from quorate.graph.components import Identifiability, identify
-from quorate.methods.checks import contradiction
+from quorate.methods.contradiction import contradiction
 from quorate.methods.support import ALL_SUPPORTED, Support, support_of_answers
 from quorate.models.confusion import ConfusionMatrices
 from quorate.models.scorer import HasScores

@@ -17,7 +17,7 @@ from quorate.graph.components import identify
 from quorate.io.gold import known_classes
 from quorate.io.groups import groups_of
 from quorate.io.read_table import Source
-from quorate.methods.checks import contradiction_counts, contradiction_notes, contradiction_over_blocks
+from quorate.methods.contradiction import contradiction_counts, contradiction_notes, contradiction_over_blocks
 from quorate.methods.fit import Fitted, Labelling, unused_abstention_notes
 from quorate.methods.registry import METHODS
 from quorate.methods.support import support_of_answers, support_of_blocks

@@ -6,7 +6,6 @@ on any backend.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 import numpy as np
 
@@ -16,39 +15,13 @@ from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import coincidences, vote_sums
 from quorate.blocks.memory import memory_blocks
 from quorate.blocks.numpy_kernels import MAX_CELLS_PER_ANSWER, answers_of, by_row
-from quorate.io.model_names import models_of
-from quorate.notes import CONTRADICTION, Note, unchecked_models
-from quorate.result import Result
+from quorate.notes import CONTRADICTION, Note
 from quorate.voting.vote import Vote, accuracy
 
 METHODS_NEAR_MAJORITY = ("majority", "quorate")  # not checked: the vote, and a method that stays near it in doubt
 # Mean skill by the labels over that by the workers' agreement. On 25 public crowds every method whose error is close to
 # that of the majority vote is above this, except where the vote is wrong on most tasks (`benchmarks/doubts.py`).
 MIN_SKILL_RATIO = 2 / 3
-
-
-def with_unchecked_models(result: Result) -> Result:
-    """Add a warning and the column ``agreement`` to the result of a method that does not allow for language models.
-
-    The default method has a calibration law for them; the posterior of the others is too high where models share
-    mistakes. Without known labels, the accuracy of a model does not follow from its agreement with the labels.
-
-    >>> import quorate
-    >>> rows = {"task": [1, 1, 2, 2], "worker": ["gpt-4o", "claude-3-opus"] * 2, "label": list("xxxy")}
-    >>> "agreement" in quorate.aggregate(rows, "dawid-skene").workers.column_names
-    True
-    """
-    answers = result.answers
-    notes = unchecked_models(answers, f", and the method {result.method} does not allow for it")
-    models = models_of(answers, answers.judges)
-    if models is None:
-        return result
-    is_equal = (answers.label == result.vote.label[answers.task]).astype(np.float64)
-    n = answers.per_worker
-    share: FloatArray = np.divide(answers.by_worker(is_equal), n, out=np.full(answers.n_workers, np.nan), where=n > 0)
-    agreement = np.where(models.is_model, share, np.nan)
-    estimates = replace(result.skill_estimates, agreement=agreement)
-    return replace(result, skill_estimates=estimates, notes=(*notes, *result.notes))
 
 
 def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note, ...]:
@@ -59,11 +32,10 @@ def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note,
     >>> print(*contradiction(answers, np.array([0]), "mine"))
     mine: 100% of the labels contradict the majority vote; it may have mixed up the classes
     """
-    return (
-        ()
-        if method in METHODS_NEAR_MAJORITY
-        else contradiction_notes(_agreement_counts(memory_blocks(answers).all_tasks, label), answers.n_classes, method)
-    )
+    if method in METHODS_NEAR_MAJORITY:
+        return ()
+    counts = _agreement_counts(memory_blocks(answers).all_tasks, label)
+    return contradiction_notes(counts, answers.n_classes, method)
 
 
 def contradiction_over_blocks(blocks: Blocks, vote: Callable[[Block], Vote], method: str) -> tuple[Note, ...]:
@@ -78,7 +50,8 @@ def contradiction_over_blocks(blocks: Blocks, vote: Callable[[Block], Vote], met
     """
     if method in METHODS_NEAR_MAJORITY:
         return ()
-    return contradiction_notes(blocks.sum(_agreement_counts_in, vote)[0], blocks.n_classes, method)
+    (counts,) = blocks.sum(_agreement_counts_in, vote)
+    return contradiction_notes(counts, blocks.n_classes, method)
 
 
 def contradiction_counts(block: Block, label: IntArray, method: str) -> FloatArray:
@@ -88,7 +61,9 @@ def contradiction_counts(block: Block, label: IntArray, method: str) -> FloatArr
     >>> contradiction_counts(block, np.array([0]), "majority").tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0]
     """
-    return np.zeros(5) if method in METHODS_NEAR_MAJORITY else _agreement_counts(block, label)
+    if method in METHODS_NEAR_MAJORITY:
+        return np.zeros(5)
+    return _agreement_counts(block, label)
 
 
 def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:
@@ -103,7 +78,7 @@ def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:
     >>> implied_skills(answers, np.array([0, 1])), implied_skills(answers, np.array([0, 0]))
     ((1.0, 1.0), (0.0, 1.0))
     """
-    return _skills(_agreement_counts(memory_blocks(answers).all_tasks, label), answers.n_classes)
+    return _implied_skills_of_counts(_agreement_counts(memory_blocks(answers).all_tasks, label), answers.n_classes)
 
 
 def _agreement_counts(block: Block, label: IntArray) -> FloatArray:
@@ -127,18 +102,23 @@ def _votes_of_label(block: Block, label: IntArray) -> tuple[FloatArray, FloatArr
         votes = vote_sums(block, np.ones(block.n_workers))
         agreeing = np.where(label >= 0, votes[np.arange(n), label], 0.0)
         return agreeing, by_row(np.maximum, votes)
-    task, _, given = answers_of(block)
-    cell, votes = np.unique(task * m + given, return_counts=True)
+    task, _, label_given = answers_of(block)
+    cell, votes = np.unique(task * m + label_given, return_counts=True)
     most = np.zeros(n)
     np.maximum.at(most, cell // m, votes)
-    return np.bincount(task, label[task] == given, n).astype(np.float64, copy=False), most
+    agreeing = np.bincount(task, label[task] == label_given, n).astype(np.float64, copy=False)
+    return agreeing, most
 
 
 def _agreement_counts_in(blocks: Iterable[Block], vote: Callable[[Block], Vote]) -> Sums:
-    return (sum((_agreement_counts(block, vote(block).label) for block in blocks), np.zeros(5)),)
+    counts = np.zeros(5)
+    for block in blocks:
+        counts += _agreement_counts(block, vote(block).label)
+    return (counts,)
 
 
-def _skills(counts: FloatArray, n_classes: int) -> tuple[float, float]:
+def _implied_skills_of_counts(counts: FloatArray, n_classes: int) -> tuple[float, float]:
+    """Return the two mean skills of `implied_skills` from the counts of pairs; zeros without pairs."""
     _, _, pairs, right, agreeing = counts
     if pairs == 0:
         return 0.0, 0.0
@@ -151,11 +131,11 @@ def contradiction_notes(counts: FloatArray, n_classes: int, method: str) -> tupl
     if counts[0] == 0 or n_classes < 2:
         return ()
     share = counts[1] / counts[0]
-    right, agreed = _skills(counts, n_classes)
+    skill_by_labels, skill_by_agreement = _implied_skills_of_counts(counts, n_classes)
     if share > 0.5:
         text = f"{method}: {share:.0%} of the labels contradict the majority vote; it may have mixed up the classes"
-    elif right < MIN_SKILL_RATIO * agreed:
-        by_labels, by_agreement = accuracy(np.array([right, agreed]), n_classes)
+    elif skill_by_labels < MIN_SKILL_RATIO * skill_by_agreement:
+        by_labels, by_agreement = accuracy(np.array([skill_by_labels, skill_by_agreement]), n_classes)
         text = (
             f"{method}: by its labels {by_labels:.0%} of the answers are right, and by how often workers agree "
             f"{by_agreement:.0%}; it may have mixed up the classes of some tasks"

@@ -1,4 +1,4 @@
-"""A method that ended where it cannot stand says so, by what it sees of the answers alone."""
+"""A note if the labels of a method contradict most votes, or the agreement of the workers."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 
 import quorate
 from quorate.arrays import IntArray
-from quorate.methods.checks import MIN_SKILL_RATIO, contradiction, implied_skills
+from quorate.methods.contradiction import MIN_SKILL_RATIO, contradiction, implied_skills
 from quorate.notes import CONTRADICTION
 from tests.conftest import RealData
 
