@@ -81,6 +81,19 @@ def spearman_brown(one: float | None, k: float) -> float | None:
     return float(np.clip(k * one / below, 0.0, 1.0)) if below > 0 else 0.0
 
 
+def answers_for_reliability(one: float, target: float) -> float:
+    """Return the number of raters whose mean has a target reliability: the inverse of `spearman_brown`.
+
+    Args:
+        one: reliability of one rater, between 0 and 1, both excluded.
+        target: reliability of the mean, between 0 and 1, both excluded.
+
+    >>> round(answers_for_reliability(0.5, spearman_brown(0.5, 2)), 3)
+    2.0
+    """
+    return target / (1 - target) * (1 - one) / one
+
+
 def variance_components(
     total_square: float,
     task_square: float,

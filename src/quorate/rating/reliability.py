@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.interrater.intraclass import spearman_brown
+from quorate.interrater.intraclass import answers_for_reliability, spearman_brown
 
 TARGETS = (0.8, 0.9)  # reliabilities for which the number of raters needed is stated
 
@@ -42,7 +42,7 @@ class Reliability:
             return None
         if one >= 1:
             return 1
-        return max(int(np.ceil(target / (1 - target) * (1 - one) / one - 1e-9)), 1)
+        return max(int(np.ceil(answers_for_reliability(one, target) - 1e-9)), 1)
 
     def to_dict(self) -> dict[str, float | int | None]:
         """Return every figure under its name."""
