@@ -66,7 +66,6 @@ from quorate.voting.vote import Vote, by_posterior, weight
 # without them the imports would take 15 ms, a fortieth of the time for a million answers.
 if TYPE_CHECKING:
     from quorate.blocks.transform import RenamedClasses
-    from quorate.calibration.gold_correction import GoldCorrected
     from quorate.io.model_names import Models
     from quorate.models.copying import CopyingModel, GroupedScorer
 
@@ -112,158 +111,123 @@ def fit(
     """
     if dependence not in DEPENDENCES:
         raise unknown_name_error(dependence, DEPENDENCES, "dependence")
+
+    # Identification: gold that it does not need is spared for the corrections and the check.
     has_gold = count_gold(blocks) > 0
     identification = identify_workers(blocks)
-    determined = identification.graph.determined if skills is None else determined_by(identification.graph, skills)
-    anchored, free = _split_gold(blocks, determined, has_gold)
-    has_anchors = has_gold and count_gold(anchored) > 0
-    without_gold = centred_estimates(
-        identify_workers(anchored, use_block_gold=True) if has_anchors else identification, skills
-    )
-    workers = centred_estimates(identify_workers(blocks, use_block_gold=True), skills) if has_gold else without_gold
-    crowd = _estimate(anchored, without_gold)
-    groups = None if group is None or crowd.model is None else group_codes(group)
-    factor_weight = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)
-    is_detected = False
-    is_small = blocks.n_workers <= MAX_COPYING_WORKERS
-    if groups is None and crowd.model is not None and dependence == MEASURED and is_small:
-        groups = _search_copying(anchored, crowd, factor_weight)
-        is_detected = groups is not None
-    copying = None
-    grouped_crowd: _Crowd = crowd
-    if groups is not None:
-        grouped_crowd, copying = _as_groups(anchored, crowd, groups)
-        factor_weight = one_factor_fit(_as_one_worker_each(anchored, groups), grouped_crowd.bias)
-    errors = _dependence(anchored, crowd, groups, copying)
-    if dependence == INDEPENDENT:
-        errors = NO_DEPENDENCE
-        factor_weight = 1.0
-    scorer = _scorer(
-        anchored,
+    is_determined = identification.graph.determined if skills is None else determined_by(identification.graph, skills)
+    needed_gold_blocks, spare_gold_blocks = _split_gold(blocks, is_determined, has_gold)
+
+    # Skills: of the vote by the needed gold only, of the worker table by all gold.
+    if has_gold and count_gold(needed_gold_blocks) > 0:
+        identification = identify_workers(needed_gold_blocks, use_block_gold=True)
+    vote_skills = centred_estimates(identification, skills)
+    table_skills = vote_skills
+    if has_gold:
+        table_skills = centred_estimates(identify_workers(blocks, use_block_gold=True), skills)
+
+    # Confusion matrices, and how well one skill per worker explains who agrees.
+    crowd = _fit_crowd(needed_gold_blocks, vote_skills)
+    is_measured = crowd.model is not None and dependence == MEASURED
+    one_factor_weight = one_factor_fit(needed_gold_blocks, crowd.bias) if is_measured else 1.0
+
+    # Copying groups, declared or detected.
+    groups: _Groups | None = None
+    group_of_worker, is_detected = _copying_groups(needed_gold_blocks, crowd, group, one_factor_weight)
+    if group_of_worker is not None:
+        groups = _fit_groups(needed_gold_blocks, crowd, group_of_worker)
+        if is_measured:
+            one_factor_weight = one_factor_fit(
+                _groups_as_workers(needed_gold_blocks, group_of_worker), groups.crowd.bias
+            )
+
+    # Dependence of errors, by which scores are tempered.
+    errors = NO_DEPENDENCE if dependence == INDEPENDENT else _measure_dependence(needed_gold_blocks, crowd, groups)
+    scorer = _tempered_scorer(
+        needed_gold_blocks,
         crowd,
-        grouped_crowd,
-        copying,
-        errors,
-        factor_weight,
         groups,
+        errors.rho,
+        one_factor_weight,
         cautious=cautious,
         ordered=ordered,
-        dependence=dependence,
+        independent=dependence == INDEPENDENT,
     )
-    law, alpha, n_models = _law(blocks, None if models is None else models.is_model, dependence)
-    share = _share_right(blocks, scorer, law)
-    corrected: GoldCorrected | None = None
-    if has_gold and free.gold_tasks().n_tasks > 0:
+
+    # Calibration.
+    is_model = None if models is None else models.is_model
+    law, alpha, n_models = _calibration_law(blocks, is_model, dependence)
+    share_right = _share_right(blocks, scorer, law)
+    prediction = Prediction(((None, scorer),), law)
+
+    # Corrections by the spare gold, which is also a check of the confidence.
+    class_names = _names(classes, blocks.n_classes)
+    check: GoldCheck | None = None
+    n_gold = blocks.gold_tasks().n_tasks if has_gold else 0
+    if has_gold and spare_gold_blocks.gold_tasks().n_tasks > 0:
         from quorate.calibration.gold_correction import correct_by_gold
 
         n_symbols = None if blocks.class_of_symbol is None else len(blocks.class_of_symbol)
-        corrected = correct_by_gold(free, scorer, law, n_symbols=n_symbols)
-        law = corrected.law
-    class_names = _names(classes, blocks.n_classes)
-    prediction = Prediction(((None, scorer),) if corrected is None else corrected.parts, law)
-    check: GoldCheck | None = None
-    n_gold = blocks.gold_tasks().n_tasks if has_gold else 0
-    if corrected is not None:
-        other_confidence = _confidence(free, prediction)
+        corrected = correct_by_gold(spare_gold_blocks, scorer, law, n_symbols=n_symbols)
+        prediction = Prediction(corrected.parts, corrected.law)
+        other_confidence = _confidence_without_gold(spare_gold_blocks, prediction)
         check = gold_check(corrected, class_names, other_confidence)
-        share = share_right_given_gold(share, other_confidence, corrected.confidence, blocks.n_tasks - n_gold)
-    shared = errors.of_errors(n_models / max(blocks.n_workers, 1))
-    votes = shared.effective_votes(_votes_per_task(blocks, scorer))
-    basis = ConfidenceBasis(
+        share_right = share_right_given_gold(
+            share_right, other_confidence, corrected.confidence, blocks.n_tasks - n_gold
+        )
+
+    # Result.
+    basis = _confidence_basis(
+        blocks,
+        scorer,
+        errors,
         dependence=dependence,
-        rho=errors.rho,
-        rho_low=errors.low if crowd.model is not None else 0.0,
-        error_correlation=shared.rho,
-        error_correlation_low=shared.low,
-        answers_per_task=blocks.n_answers / max(blocks.n_tasks, 1),
-        effective_votes=votes[0],
-        effective_votes_low=votes[1],
-        effective_votes_high=votes[2],
-        one_factor_weight=factor_weight if crowd.model is not None and dependence == MEASURED else None,
-        families=() if groups is None else _members(groups, _names(worker_names, blocks.n_workers)),
+        one_factor_weight=one_factor_weight if is_measured else None,
+        members=() if group_of_worker is None else _member_names(group_of_worker, worker_names),
         is_detected=is_detected,
-        known=check,
-        share_right=share,
+        check=check,
+        share_right=share_right,
         n_models=n_models,
-        n_workers=blocks.n_workers,
         models_by_name=models is not None and models.by_name,
         alpha=alpha,
-        n_tasks=blocks.n_tasks,
         n_gold=n_gold,
-        right_alone=_right_alone(blocks, check, n_gold),
     )
-    is_model = None if models is None else models.is_model
-    estimates = _worker_estimates(blocks, workers, groups if is_detected else None, skills, is_model)
-    if is_model is not None:
-        has_counts = np.zeros(blocks.n_workers, dtype=bool)
-        if estimates.gold_counts is not None:
-            has_counts = estimates.gold_counts.weight > 0
-        if (is_model & ~has_counts).any():
-            agreement = np.where(is_model & ~has_counts, _agreement(blocks, prediction), np.nan)
-            estimates = replace(estimates, agreement=agreement)
     ordered_classes = None
     if ordered:
         ordered_classes = pa.array(class_names) if classes is None else classes
     return Fitted(
         vote=prediction,
-        skill_estimates=estimates,
-        identifiability=workers.identification.graph,
+        skill_estimates=_worker_estimates(
+            blocks, table_skills, prediction, group_of_worker if is_detected else None, skills, is_model
+        ),
+        identifiability=table_skills.identification.graph,
         fitted_confusion=_confusion_matrices(blocks, scorer, prediction, has_gold),
         basis=basis,
-        notes=(*workers.notes, *basis.notes()),
+        notes=(*table_skills.notes, *basis.notes()),
         in_order=ordered_classes,
     )
 
 
-def _worker_estimates(
-    blocks: Blocks,
-    workers: CentredEstimates,
-    copying_groups: IntArray | None,
-    skills: Priors | None,
-    is_model: BoolArray | None,
-) -> WorkerEstimates:
-    """Return the skills of the worker table; those of copying workers by agreement with workers outside the group."""
-    estimates: WorkerEstimates | None = None
-    if copying_groups is not None:
-        from quorate.skills.copying import copying_estimates
+def _split_gold(blocks: Blocks, is_determined: BoolArray, has_gold: bool) -> tuple[Blocks, Blocks]:
+    """Return the blocks with the gold that identification needs, and with the gold that it can spare.
 
-        sample = blocks.sample(MAX_SAMPLE_ANSWERS)
-        estimates = copying_estimates(sample.answers, copying_groups, sample.gold, skills)
-    if estimates is None:
-        estimates = workers.skill_estimates
-    return estimates.with_gold(blocks, None, centred=True, is_model=is_model)
+    Args:
+        blocks: blocks of tasks.
+        is_determined: of each worker, whether its skill is determined without gold.
+        has_gold: whether there is any gold.
+    """
+    if not has_gold:
+        return blocks, blocks
+    from quorate.blocks.transform import GoldOfWorkers, TransformedBlocks
 
-
-def _right_alone(blocks: Blocks, check: GoldCheck | None, n_gold: int) -> float | None:
-    """Return how many gold labels the answers alone give: by the gold check or, if it lacks gold tasks, by the vote."""
-    if n_gold == 0:
-        return None
-    if check is not None and check.n == n_gold:
-        return check.right_alone
-    gold = blocks.gold_tasks()
-    assert gold.gold is not None
-    return count_right(ModelPosterior(PluralityScorer(1.0))(replace(gold, gold=None)), gold.gold.astype(np.int64))[0]
-
-
-def _agreement(blocks: Blocks, prediction: "Prediction") -> FloatArray:
-    """Return the share of each worker's answers that equal the label of their task; NaN without answers."""
-    (equal,) = blocks.sum(_equal_answers, prediction, blocks.n_workers)
-    n = blocks.per_worker
-    agreement: FloatArray = np.divide(equal, n, out=np.full(len(n), np.nan), where=n > 0)
-    return agreement
-
-
-def _equal_answers(blocks: Iterable[Block], prediction: "Prediction", n_workers: int) -> Sums:
-    """Count the answers of each worker that equal the predicted label."""
-    equal = np.zeros(n_workers)
-    for block in blocks:
-        equal += equal_answers(block, prediction(block).label)
-    return (equal,)
+    needed_gold_blocks = TransformedBlocks(blocks, GoldOfWorkers(~is_determined))
+    spare_gold_blocks = TransformedBlocks(blocks, GoldOfWorkers(is_determined))
+    return needed_gold_blocks, spare_gold_blocks
 
 
 @dataclass(frozen=True, eq=False)
 class _Crowd:
-    """Skills and confusion matrices of a crowd, fitted without the gold that corrects and checks."""
+    """Skills and confusion matrices of a crowd, fitted without the spare gold, which corrects and checks."""
 
     bias: ResponseBias
     skill: FloatArray  # [workers], for the vote: the crowd's mean where not identified
@@ -272,26 +236,17 @@ class _Crowd:
     model: ConfusionModel | AccuracyModel | None  # None where no skill is identified
 
 
-def _split_gold(blocks: Blocks, determined: BoolArray, has_gold: bool) -> tuple[Blocks, Blocks]:
-    """Return the blocks with the gold that identifies workers who else are not identified, and with all other gold."""
-    if not has_gold:
-        return blocks, blocks
-    from quorate.blocks.transform import GoldOfWorkers, TransformedBlocks
-
-    return TransformedBlocks(blocks, GoldOfWorkers(~determined)), TransformedBlocks(blocks, GoldOfWorkers(determined))
-
-
-def _estimate(blocks: Blocks, workers: CentredEstimates) -> _Crowd:
-    """Fit confusion matrices by two EM steps from the skills; gold is used only where a component needs it."""
-    if blocks.n_classes < 2 or workers.bias_of_workers is None:
+def _fit_crowd(blocks: Blocks, estimates: CentredEstimates) -> _Crowd:
+    """Fit confusion matrices by two EM steps from the skills; gold in the blocks is clamped."""
+    if blocks.n_classes < 2 or estimates.bias_of_workers is None:
         n = blocks.n_workers
         return _Crowd(response_bias(blocks), np.full(n, UNKNOWN_SKILL), UNKNOWN_SKILL, np.ones(n), None)
-    frequency = workers.bias_of_workers.frequency[: blocks.n_workers]
-    bias = replace(workers.bias_of_workers, frequency=frequency)
-    return _fitted_crowd(blocks, bias, workers.skills, workers.mean)
+    frequency = estimates.bias_of_workers.frequency[: blocks.n_workers]
+    bias = replace(estimates.bias_of_workers, frequency=frequency)
+    return _fit_matrices(blocks, bias, estimates.skills, estimates.mean)
 
 
-def _fitted_crowd(blocks: Blocks, bias: ResponseBias, skill: FloatArray, average: float) -> _Crowd:
+def _fit_matrices(blocks: Blocks, bias: ResponseBias, skill: FloatArray, average: float) -> _Crowd:
     relative_error = relative_errors(skill, average)
     start = SkillScorer(skill, bias.frequency, bias.prior)
     model = pooled_confusion(blocks, start, relative_error, n_steps=EM_STEPS)
@@ -309,6 +264,24 @@ def group_codes(group: IntArray) -> IntArray | None:
     return None if int(codes.max(initial=0)) + 1 == len(group) else codes
 
 
+def _copying_groups(
+    blocks: Blocks, crowd: _Crowd, group: IntArray | None, one_factor_weight: float
+) -> tuple[IntArray | None, bool]:
+    """Return the declared or detected group of each worker, and whether the groups were detected.
+
+    The group is None if no group has two workers, or if no skill is identified.
+    """
+    if crowd.model is None:
+        return None, False
+    declared = None if group is None else group_codes(group)
+    if declared is not None:
+        return declared, False
+    if blocks.n_workers > MAX_COPYING_WORKERS:
+        return None, False
+    detected = _search_copying(blocks, crowd, one_factor_weight)
+    return detected, detected is not None
+
+
 def search_copying(blocks: Blocks) -> IntArray | None:
     """Search for copying groups in a crowd of any size; None where no grouping is supported.
 
@@ -317,127 +290,134 @@ def search_copying(blocks: Blocks) -> IntArray | None:
     >>> search_copying(blocks_of(quorate.simulate.crowd(300, 10, 5, seed=0).answers)) is None
     True
     """
-    crowd = _estimate(blocks, centred_estimates(identify_workers(blocks)))
+    crowd = _fit_crowd(blocks, centred_estimates(identify_workers(blocks)))
     if crowd.model is None:
         return None
     return _search_copying(blocks, crowd, one_factor_fit(blocks, crowd.bias))
 
 
-def _search_copying(blocks: Blocks, crowd: _Crowd, factor_weight: float) -> IntArray | None:
+def _search_copying(blocks: Blocks, crowd: _Crowd, one_factor_weight: float) -> IntArray | None:
     """Search for copying groups if one skill per worker does not explain who agrees; None if there are none."""
-    if factor_weight >= 1.0 or not has_matrices(blocks):
+    if one_factor_weight >= 1.0 or not has_matrices(blocks):
         return None
     from quorate.calibration.find_copying import find_copying
 
     assert crowd.model is not None
-    return find_copying(blocks, crowd.model, _fit_groups)
+    return find_copying(blocks, crowd.model, _fit_model_of_groups)
 
 
-def _fit_groups(blocks: Blocks) -> Scorer:
+def _fit_model_of_groups(blocks: Blocks) -> Scorer:
     """Fit a model to blocks whose workers are groups, as the start of the copying model."""
-    crowd = _crowd_of_groups(blocks)
+    crowd = _fit_crowd_of_groups(blocks)
     assert crowd.model is not None
     return crowd.model
 
 
-def _crowd_of_groups(blocks: Blocks) -> _Crowd:
+def _fit_crowd_of_groups(blocks: Blocks) -> _Crowd:
+    """Fit skills and confusion matrices to blocks whose workers are groups."""
     bias = response_bias(blocks)
     posterior = shrunk_skills(blocks, bias)
-    return _fitted_crowd(blocks, bias, posterior.mean, posterior.average)
+    return _fit_matrices(blocks, bias, posterior.mean, posterior.average)
 
 
-def _as_one_worker_each(blocks: Blocks, groups: IntArray) -> Blocks:
+def _groups_as_workers(blocks: Blocks, group: IntArray) -> Blocks:
     """Return the blocks of a crowd in which each group is one worker, who gives the majority of its answers."""
     from quorate.blocks.transform import GroupMajority, TransformedBlocks
 
-    return TransformedBlocks(blocks, GroupMajority(groups))
+    return TransformedBlocks(blocks, GroupMajority(group))
 
 
-def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> "tuple[_Crowd, CopyingModel | GroupedScorer]":
-    """Estimate the crowd of groups that answer as one worker each, and the model of copying within them.
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Groups of copying workers."""
+
+    crowd: _Crowd  # in which each group answers as one worker
+    model: "CopyingModel | GroupedScorer"  # of the answers of all workers
+
+
+def _fit_groups(blocks: Blocks, crowd: _Crowd, group: IntArray) -> _Groups:
+    """Fit the crowd of groups that answer as one worker each, and the model of copying within them.
 
     If the matrices of this model would be too large, each group has one vote instead.
     """
     from quorate.blocks.transform import GroupMajority
     from quorate.models.copying import GroupedScorer, fit_copying
 
-    grouped = _as_one_worker_each(blocks, groups)
-    grouped_crowd = _crowd_of_groups(grouped)
-    assert grouped_crowd.model is not None
+    crowd_of_groups = _fit_crowd_of_groups(_groups_as_workers(blocks, group))
+    assert crowd_of_groups.model is not None
+    one_vote_each = GroupedScorer(crowd_of_groups.model, GroupMajority(group))
     if blocks.n_workers * blocks.n_classes**2 > MAX_MATRIX_ENTRIES:
-        return grouped_crowd, GroupedScorer(grouped_crowd.model, GroupMajority(groups))
-    start: Scorer = GroupedScorer(grouped_crowd.model, GroupMajority(groups))
-    if int(groups.max()) + 1 < 3:  # two groups alone cannot show which one is right
+        return _Groups(crowd_of_groups, one_vote_each)
+    start: Scorer = one_vote_each
+    if int(group.max()) + 1 < 3:  # two groups alone cannot show which one is right
         assert crowd.model is not None
         start = crowd.model
-    return grouped_crowd, fit_copying(blocks, groups, ModelPosterior(start))
+    return _Groups(crowd_of_groups, fit_copying(blocks, group, ModelPosterior(start)))
 
 
-def _dependence(
-    blocks: Blocks, crowd: _Crowd, groups: IntArray | None, copying: "CopyingModel | GroupedScorer | None"
-) -> Dependence:
+def _measure_dependence(blocks: Blocks, crowd: _Crowd, groups: _Groups | None) -> Dependence:
     """Measure how strongly errors of workers of different groups are correlated; a typical value without a model."""
     if crowd.model is None:
         return dependence_of(np.zeros(0), np.zeros(0))
-    if copying is None:
+    if groups is None:
         return measure_dependence(blocks, crowd.model)
-    model = fit_confusion(blocks, ModelPosterior(copying), crowd.relative_error)
-    return measure_dependence(blocks, model, groups, copying)
+    model = fit_confusion(blocks, ModelPosterior(groups.model), crowd.relative_error)
+    return measure_dependence(blocks, model, groups.model.group, groups.model)
 
 
-def _scorer(
+def _tempered_scorer(
     blocks: Blocks,
     crowd: _Crowd,
-    grouped_crowd: _Crowd,
-    copying: "CopyingModel | GroupedScorer | None",
-    errors: Dependence,
-    factor_weight: float,
-    groups: IntArray | None,
+    groups: _Groups | None,
+    rho: float,
+    one_factor_weight: float,
     *,
     cautious: bool,
     ordered: bool,
-    dependence: str,
+    independent: bool,
 ) -> TemperedScorer:
     """Return the weighted mixture of the two models of the answers, tempered by the dependence."""
     m = blocks.n_classes
     weight_of_vote = 1.0
     if m > 1:
-        average = np.clip(grouped_crowd.average, 1e-6, 1 - 1e-6)
-        weight_of_vote = float(weight(np.array([average]), m)[0])
+        average = crowd.average if groups is None else groups.crowd.average
+        weight_of_vote = float(weight(np.clip([average], 1e-6, 1 - 1e-6), m)[0])
     vote = PluralityScorer(weight_of_vote)
     if crowd.model is None:
-        return TemperedScorer((vote, vote), np.array([0.0, 1.0]), errors.rho)
+        return TemperedScorer((vote, vote), np.array([0.0, 1.0]), rho)
     first: Scorer = crowd.model
-    if dependence == INDEPENDENT and isinstance(crowd.model, ConfusionModel):  # nothing else corrects the model
+    if independent and isinstance(crowd.model, ConfusionModel):  # nothing else corrects the model
         refitted = crowd.model.refit(blocks, ModelPosterior(crowd.model))
         assert isinstance(refitted, ConfusionModel)
         first = LeaveOneOut(refitted, crowd.model)
     models: tuple[Scorer, Scorer] = (first, vote)
-    weights = np.array([factor_weight, 1 - factor_weight])
-    if copying is not None and groups is not None:
+    weights = np.array([one_factor_weight, 1 - one_factor_weight])
+    if groups is not None:
         from quorate.blocks.transform import GroupMajority
         from quorate.models.copying import GroupedScorer
 
-        models = (copying, GroupedScorer(vote, GroupMajority(groups)))
+        models = (groups.model, GroupedScorer(vote, GroupMajority(groups.model.group)))
     elif ordered and m > 2 and has_matrices(blocks):
         from quorate.models.ordinal import MedianScorer, fit_ordinal
 
-        ordinal = fit_ordinal(blocks, crowd.skill, crowd.bias.crowd, errors.rho)
-        models = (ordinal, MedianScorer(ordinal.skill, errors.rho))
+        ordinal = fit_ordinal(blocks, crowd.skill, crowd.bias.crowd, rho)
+        models = (ordinal, MedianScorer(ordinal.skill, rho))
         weights = np.array([0.5, 0.5])
     if cautious:
         weights = np.array([0.0, 1.0])
     if blocks.class_of_symbol is not None and isinstance(crowd.model, ConfusionModel):
         from quorate.models.abstention import ClassModel, WithSymbols, fit_symbols
 
-        symbols = fit_symbols(blocks, ClassModel(crowd.model.log_theta, crowd.model.log_prior, errors.rho))
+        symbols = fit_symbols(blocks, ClassModel(crowd.model.log_theta, crowd.model.log_prior, rho))
         if symbols is not None:
             models = (WithSymbols(models[0], symbols), WithSymbols(models[1], symbols))
-    return TemperedScorer(models, weights, errors.rho, copying)
+    return TemperedScorer(models, weights, rho, None if groups is None else groups.model)
 
 
-def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[CalibrationLaw, float | None, int]:
-    """Return the calibration law of this kind of crowd, Krippendorff's alpha of a panel, and the number of models."""
+def _calibration_law(
+    blocks: Blocks, is_model: BoolArray | None, dependence: str
+) -> tuple[CalibrationLaw, float | None, int]:
+    """Return the calibration law of this kind of crowd, Krippendorff's alpha, and the number of models."""
     m = blocks.n_classes
     n_models = 0 if is_model is None else int(is_model.sum())
     alpha: float | None = None
@@ -462,19 +442,19 @@ def _share_right(blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw) ->
     return law.share_right(np.sum(parts, axis=0), sample.n_tasks)
 
 
-def _confidence(blocks: Blocks, prediction: "Prediction") -> FloatArray:
-    """Return the confidence of a sample of the tasks without gold that have answers."""
-    sampled = blocks.sample(MAX_SAMPLE_ANSWERS)
-    is_open = sampled.answers.per_task > 0
-    if sampled.gold is not None:
-        is_open &= sampled.gold < 0
-    sample = memory_blocks(sampled.answers.only(is_open))
-    parts = [posterior.max(axis=1) for posterior in sample.map(prediction.posterior)]
-    return np.concatenate([np.empty(0), *parts])
-
-
 def _top_sums(block: Block, scorer: TemperedScorer, law: CalibrationLaw) -> FloatArray:
     return law.top_sums(scorer(block) / scorer.weights.sum())
+
+
+def _confidence_without_gold(blocks: Blocks, prediction: "Prediction") -> FloatArray:
+    """Return the confidence of a sample of the tasks without gold that have answers."""
+    sampled = blocks.sample(MAX_SAMPLE_ANSWERS)
+    is_chosen = sampled.answers.per_task > 0
+    if sampled.gold is not None:
+        is_chosen &= sampled.gold < 0
+    sample = memory_blocks(sampled.answers.only(is_chosen))
+    parts = [posterior.max(axis=1) for posterior in sample.map(prediction.posterior)]
+    return np.concatenate([np.empty(0), *parts])
 
 
 @dataclass(frozen=True)
@@ -512,29 +492,142 @@ class Prediction:
         return mixed
 
 
-def _votes_per_task(blocks: Blocks, scorer: TemperedScorer) -> FloatArray:
-    """Return the number of votes of each task of a sample; the votes of a copying group count as effective votes."""
+def _confidence_basis(
+    blocks: Blocks,
+    scorer: TemperedScorer,
+    errors: Dependence,
+    *,
+    dependence: str,
+    one_factor_weight: float | None,
+    members: tuple[tuple[str, ...], ...],
+    is_detected: bool,
+    check: GoldCheck | None,
+    share_right: ShareEstimate,
+    n_models: int,
+    models_by_name: bool,
+    alpha: float | None,
+    n_gold: int,
+) -> ConfidenceBasis:
+    """Return what the confidence is based on; see the fields of `ConfidenceBasis`.
+
+    The effective votes are means over a sample of tasks, in which a copying group counts by its own effective votes.
+
+    Args:
+        blocks: blocks of tasks.
+        scorer: the tempered posterior.
+        errors: dependence by which the scores are tempered.
+        dependence: measured or independent.
+        one_factor_weight: None if the dependence was not measured.
+        members: names of the workers of each copying group.
+        is_detected: whether these groups were detected.
+        check: comparison with spare gold labels; None without them.
+        share_right: share of right labels among the tasks without gold.
+        n_models: number of workers that are models.
+        models_by_name: whether they were recognised by their names.
+        alpha: Krippendorff's alpha.
+        n_gold: number of tasks with gold.
+    """
+    error_correlation = errors.of_errors(n_models / max(blocks.n_workers, 1))
     sample = memory_blocks(blocks.sample(MAX_SAMPLE_ANSWERS).answers)
-    if scorer.copying is None:
-        return sample.all_tasks.per_task.astype(np.float64)
-    return np.concatenate(list(sample.map(scorer.copying.effective_votes)))
+    votes_per_task = sample.all_tasks.per_task.astype(np.float64)
+    if scorer.copying is not None:
+        votes_per_task = np.concatenate(list(sample.map(scorer.copying.effective_votes)))
+    effective_votes, effective_votes_low, effective_votes_high = error_correlation.effective_votes(votes_per_task)
+    return ConfidenceBasis(
+        dependence=dependence,
+        rho=errors.rho,
+        rho_low=0.0 if one_factor_weight is None else errors.low,
+        error_correlation=error_correlation.rho,
+        error_correlation_low=error_correlation.low,
+        answers_per_task=blocks.n_answers / max(blocks.n_tasks, 1),
+        effective_votes=effective_votes,
+        effective_votes_low=effective_votes_low,
+        effective_votes_high=effective_votes_high,
+        one_factor_weight=one_factor_weight,
+        families=members,
+        is_detected=is_detected,
+        known=check,
+        share_right=share_right,
+        n_models=n_models,
+        n_workers=blocks.n_workers,
+        models_by_name=models_by_name,
+        alpha=alpha,
+        n_tasks=blocks.n_tasks,
+        n_gold=n_gold,
+        right_alone=_right_alone(blocks, check, n_gold),
+    )
+
+
+def _right_alone(blocks: Blocks, check: GoldCheck | None, n_gold: int) -> float | None:
+    """Return how many gold labels the answers alone give: by the gold check or, if it lacks gold tasks, by the vote."""
+    if n_gold == 0:
+        return None
+    if check is not None and check.n == n_gold:
+        return check.right_alone
+    gold = blocks.gold_tasks()
+    assert gold.gold is not None
+    return count_right(ModelPosterior(PluralityScorer(1.0))(replace(gold, gold=None)), gold.gold.astype(np.int64))[0]
+
+
+def _worker_estimates(
+    blocks: Blocks,
+    estimates: CentredEstimates,
+    prediction: Prediction,
+    detected_group: IntArray | None,
+    priors: Priors | None,
+    is_model: BoolArray | None,
+) -> WorkerEstimates:
+    """Return the skills of the worker table.
+
+    Skills of detected copying workers follow from their agreement with workers outside the group. Models that answered
+    no gold task get the share of their answers that equal the labels, because their skills do not show their accuracy.
+    """
+    table: WorkerEstimates | None = None
+    if detected_group is not None:
+        from quorate.skills.copying import copying_estimates
+
+        sample = blocks.sample(MAX_SAMPLE_ANSWERS)
+        table = copying_estimates(sample.answers, detected_group, sample.gold, priors)
+    if table is None:
+        table = estimates.skill_estimates
+    table = table.with_gold(blocks, None, centred=True, is_model=is_model)
+    if is_model is None:
+        return table
+    is_unchecked = is_model
+    if table.gold_counts is not None:
+        is_unchecked = is_model & ~(table.gold_counts.weight > 0)
+    if not is_unchecked.any():
+        return table
+    (equal,) = blocks.sum(_equal_answers, prediction, blocks.n_workers)
+    n = blocks.per_worker
+    agreement = np.divide(equal, n, out=np.full(len(n), np.nan), where=(n > 0) & is_unchecked)
+    return replace(table, agreement=agreement)
+
+
+def _equal_answers(blocks: Iterable[Block], prediction: Prediction, n_workers: int) -> Sums:
+    """Count the answers of each worker that equal the predicted label."""
+    equal = np.zeros(n_workers)
+    for block in blocks:
+        equal += equal_answers(block, prediction(block).label)
+    return (equal,)
 
 
 def _confusion_matrices(
-    blocks: Blocks, scorer: TemperedScorer, prediction: "Prediction", has_gold: bool
+    blocks: Blocks, scorer: TemperedScorer, prediction: Prediction, has_gold: bool
 ) -> ConfusionMatrices | None:
     """Return the workers' confusion matrices under the final posterior, gold clamped; None where there are none."""
     model = scorer.models[0]
-    if isinstance(model, ConfusionModel) and not has_gold:
-        return _matrices_of(model)
-    from quorate.models.abstention import WithSymbols
-    from quorate.models.copying import CopyingModel
+    if not isinstance(model, ConfusionModel):
+        from quorate.models.abstention import WithSymbols
+        from quorate.models.copying import CopyingModel
 
-    while isinstance(model, WithSymbols):
-        model = model.model
+        while isinstance(model, WithSymbols):
+            model = model.model
+        if not isinstance(model, ConfusionModel | CopyingModel):
+            return None
     if isinstance(model, ConfusionModel) and not has_gold:
         return _matrices_of(model)
-    if not isinstance(model, ConfusionModel | CopyingModel) or not has_matrices(blocks):
+    if not has_matrices(blocks):
         return None
     refitted = fit_confusion(blocks, prediction.uncalibrated, np.ones(blocks.n_workers))
     assert isinstance(refitted, ConfusionModel)
@@ -546,6 +639,7 @@ def _matrices_of(model: ConfusionModel) -> ConfusionMatrices:
 
 
 def _names(names: pa.Array | None, n: int) -> list[str]:
+    """Return the names as text; numbers by default."""
     return [str(k) for k in range(n)] if names is None else [str(name) for name in names.to_pylist()]
 
 
@@ -559,6 +653,7 @@ def copying_members(groups: IntArray) -> list[IntArray]:
     return [np.flatnonzero(groups == k) for k in several]
 
 
-def _members(groups: IntArray, names: list[str]) -> tuple[tuple[str, ...], ...]:
-    """Name the members of every group that has several."""
+def _member_names(groups: IntArray, worker_names: pa.Array | None) -> tuple[tuple[str, ...], ...]:
+    """Return the names of the members of every group that has several."""
+    names = _names(worker_names, len(groups))
     return tuple(sorted(tuple(names[w] for w in members) for members in copying_members(groups)))
