@@ -303,26 +303,26 @@ def one_block(parts: Sequence[Block]) -> Block:
     [0, 1, 2]
     """
 
-    def joined(name: str) -> Any:
+    def concatenated(name: str) -> Any:
         arrays = [getattr(block, name) for block in parts]
         return None if any(array is None for array in arrays) else np.concatenate(arrays)
 
-    abstentions = [block.abstentions for block in parts if block.abstentions is not None]
+    abstentions: Abstentions | None = None
+    with_abstentions = [block.abstentions for block in parts if block.abstentions is not None]
+    if len(with_abstentions) == len(parts):
+        abstentions = Abstentions(
+            start=starts_of(np.concatenate([part.per_task for part in with_abstentions])),
+            worker=np.concatenate([part.worker for part in with_abstentions]),
+            symbol=np.concatenate([part.symbol for part in with_abstentions]),
+        )
     return replace(
         parts[0],
         start=starts_of(np.concatenate([block.per_task for block in parts])),
-        worker=joined("worker"),
-        label=joined("label"),
-        gold=joined("gold"),
-        symbol=joined("symbol"),
-        abstentions=_concatenated_abstentions(abstentions) if len(abstentions) == len(parts) else None,
-    )
-
-
-def _concatenated_abstentions(parts: Sequence[Abstentions]) -> Abstentions:
-    start = starts_of(np.concatenate([part.per_task for part in parts]))
-    return Abstentions(
-        start, *(np.concatenate([getattr(part, name) for part in parts]) for name in ("worker", "symbol"))
+        worker=concatenated("worker"),
+        label=concatenated("label"),
+        gold=concatenated("gold"),
+        symbol=concatenated("symbol"),
+        abstentions=abstentions,
     )
 
 

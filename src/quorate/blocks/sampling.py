@@ -108,16 +108,6 @@ def folds_by_id(answers: Answers, n: int, division: int = 0) -> IntArray:
     return folds
 
 
-def folds_of_divisions(answers: Answers, n: int, n_divisions: int) -> IntArray:
-    """Return the fold of each task in each of several partitions, (partitions, tasks).
-
-    >>> import quorate
-    >>> folds_of_divisions(quorate.simulate.crowd(1000, 10, 3, seed=0).answers, 4, 2).shape
-    (2, 1000)
-    """
-    return np.stack([folds_by_id(answers, n, division) for division in range(n_divisions)])
-
-
 def choose_tasks(answers: Answers, max_answers: int) -> BoolArray | None:
     """Return a mask of the tasks with the smallest hashes, at most `max_answers` answers in total; None for all tasks.
 
@@ -241,16 +231,6 @@ def sample_for_tests(answers: Answers) -> TaskSample | None:
     99999
     """
     return sample_of_tasks(answers, MAX_TESTED_ANSWERS)
-
-
-def sample_for_pair_tests(answers: Answers) -> TaskSample | None:
-    """Return the sample for tests of pairs of workers; None, for all tasks, up to `MAX_PAIR_TEST_ANSWERS`.
-
-    >>> import quorate
-    >>> sample_for_pair_tests(quorate.simulate.crowd(1000, 10, 3, seed=0).answers) is None
-    True
-    """
-    return sample_of_tasks(answers, MAX_PAIR_TEST_ANSWERS)
 
 
 def sample_of_tasks(answers: Answers, max_answers: int) -> TaskSample | None:

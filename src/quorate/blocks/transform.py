@@ -266,20 +266,6 @@ class TransformedBlocks:
         return parent
 
 
-def stored_blocks(blocks: Blocks) -> Blocks:
-    """Return the blocks as they are stored, before any change.
-
-    >>> import quorate
-    >>> from quorate.blocks.memory import blocks_of
-    >>> blocks = blocks_of(quorate.simulate.crowd(10, 5, 3).answers)
-    >>> stored_blocks(TransformedBlocks(blocks, GoldAsWorker())) is blocks
-    True
-    """
-    while isinstance(blocks, TransformedBlocks):
-        blocks = blocks.blocks
-    return blocks
-
-
 def _joined_in(block: Block, n_workers: int, is_kept: BoolArray | None) -> IntArray:
     return joined_workers([block], n_workers, is_kept)
 

@@ -15,7 +15,7 @@ from quorate.arrays import FloatArray, IntArray, take
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import tetrad_sums
 from quorate.blocks.memory import blocks_of, memory_blocks
-from quorate.blocks.sampling import folds_of_divisions
+from quorate.blocks.sampling import folds_by_id
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.shrinkage import shrunk_skills
 
@@ -43,9 +43,8 @@ def one_factor_fit(blocks: Blocks, bias: ResponseBias) -> float:
     answers, frequency = _present_workers(answers, bias.frequency)
     bias = replace(bias, frequency=frequency)
     n_divisions = int(np.clip(n_answers // max(answers.n_answers, 1), 1, MAX_DIVISIONS))
-    sums = np.mean(
-        [_cross_fitted_sums(answers, bias, fold) for fold in folds_of_divisions(answers, N_FOLDS, n_divisions)], axis=0
-    )
+    folds = [folds_by_id(answers, N_FOLDS, division) for division in range(n_divisions)]
+    sums = np.mean([_cross_fitted_sums(answers, bias, fold) for fold in folds], axis=0)
     a0, a1, a2 = sums.sum(axis=0)
     influence = sums @ np.array([a2, -2 * a1, a0])  # delta method over tasks
     error = np.sqrt(max(float(influence @ influence - influence.sum() ** 2 / len(influence)), 0.0))

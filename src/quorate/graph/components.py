@@ -113,9 +113,11 @@ def _is_in_memory(blocks: Blocks) -> bool:
     """Return whether the stored blocks, before any change, are those of answers in memory."""
     if type(blocks) is MemoryBlocks:
         return True
-    from quorate.blocks.transform import stored_blocks  # a crowd in memory without gold does not need it
+    from quorate.blocks.transform import TransformedBlocks  # a crowd in memory without gold does not need it
 
-    return type(stored_blocks(blocks)) is MemoryBlocks
+    while isinstance(blocks, TransformedBlocks):
+        blocks = blocks.blocks
+    return type(blocks) is MemoryBlocks
 
 
 def components_of_roots(root: IntArray) -> tuple[IntArray, BoolArray]:

@@ -52,7 +52,10 @@ def repair(answers: Answers, identifiability: Identifiability, *, available: Int
     order = np.lexsort([np.arange(answers.n_workers), -answers.per_worker]) if available is None else available
     if len(np.union1d(order, np.arange(answers.n_workers))) < 3 or answers.n_answers == 0 or len(order) == 0:
         return Repair(empty, empty, possible=bool(identifiability.identifiable.all()))
-    hub = _hub(answers, order)
+    # The hub, which connects the components, is preferably a task with two answers, then one without available workers.
+    n_available = answers.by_task(np.isin(answers.worker, order))
+    is_without_available = (n_available == 0) & (answers.per_task > 0)
+    hub = int(np.argmax(2 * np.minimum(answers.per_task, 2) + is_without_available))
     hub_component = int(identifiability.component[answers.worker[np.searchsorted(answers.task, hub)]])
     known = order[order < answers.n_workers]
     component, first = np.unique(identifiability.component[known], return_index=True)
@@ -66,7 +69,7 @@ def repair(answers: Answers, identifiability: Identifiability, *, available: Int
             tasks = np.append(tasks, hub)
             workers = np.append(workers, order[0])
         connecting_worker = np.concatenate([of_hub, workers])[0]
-        task_of_component = _a_task_of_each(answers, identifiability, unavailable)
+        task_of_component = _task_of_each_component(answers, identifiability, unavailable)
         tasks = np.concatenate([tasks, task_of_component])
         workers = np.concatenate([workers, np.full(len(task_of_component), connecting_worker)])
     if not identifiability.identifiable.any():
@@ -78,13 +81,7 @@ def repair(answers: Answers, identifiability: Identifiability, *, available: Int
     return Repair(tasks.astype(np.int64), workers.astype(np.int64))
 
 
-def _hub(answers: Answers, available: IntArray) -> int:
-    """Return the task that connects the components: preferably with two answers, then without available workers."""
-    n_available = answers.by_task(np.isin(answers.worker, available))
-    return int(np.argmax(2 * np.minimum(answers.per_task, 2) + ((n_available == 0) & (answers.per_task > 0))))
-
-
-def _a_task_of_each(answers: Answers, identifiability: Identifiability, components: IntArray) -> IntArray:
+def _task_of_each_component(answers: Answers, identifiability: Identifiability, components: IntArray) -> IntArray:
     """Return a task that workers of each component answered, with two answers if there is such a task."""
     component = identifiability.component[answers.worker]
     order = np.lexsort([answers.task, -np.minimum(answers.per_task[answers.task], 2), component])

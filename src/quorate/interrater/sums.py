@@ -231,8 +231,9 @@ def distances(counts: AnswerCounts, scale: Scale, spread: FloatArray) -> tuple[F
         rank = scale.places[counts.label][order]
         task = counts.task[order]
         n = counts.n[order]
-        before, moment = (_before(values, task) for values in (n, n * rank))
-        cross_disagreement = 2 * np.bincount(task, n * (rank * before - moment), len(r))
+        n_below = _sums_of_earlier_cells(n, task)
+        ranks_below = _sums_of_earlier_cells(n * rank, task)
+        cross_disagreement = 2 * np.bincount(task, n * (rank * n_below - ranks_below), len(r))
         gwet = (squared + cross_disagreement) / max(len(scale.places) * (len(scale.places) - 1), 1)
     else:
         gwet = squared / max(np.ptp(scale.places) ** 2, SMALLEST_FLOAT)
@@ -247,7 +248,7 @@ def _squared(counts: AnswerCounts, value: FloatArray) -> FloatArray:
     return total
 
 
-def _before(values: FloatArray, task: IntArray) -> FloatArray:
+def _sums_of_earlier_cells(values: FloatArray, task: IntArray) -> FloatArray:
     """Return for each cell the sum over the earlier cells of its task."""
     running = np.cumsum(values) - values
     starts = np.flatnonzero(np.diff(task, prepend=-1))

@@ -84,8 +84,11 @@ class Consensus(Shown):
                 f"judges who are mostly wrong answered {listing(list(given_verdicts.values()))}, so another class is "
                 "likelier; name all classes with classes="
             )
-        confidence = float(_calibrated_posterior(task_vote.scores, n)[0, chosen])
-        return Agreed(classes[chosen], confidence, bool(task_vote.tied[0]), n)
+        # The posterior that the default method states if it cannot measure the dependence.
+        rho = dependence_of(np.zeros(0), np.zeros(0)).rho
+        posterior = softmax(task_vote.scores * tempering(np.array([n]), rho)[:, None])
+        confidence = calibration_law(PEOPLE, len(classes)).calibrated(posterior)[0, chosen]
+        return Agreed(classes[chosen], float(confidence), bool(task_vote.tied[0]), n)
 
     def _classes(self, given_verdicts: list[Any]) -> list[Any]:
         """Return the names of the classes in order; None for a class that is neither named nor in the verdicts."""
@@ -147,10 +150,3 @@ def _n_classes(skill: FloatArray, accuracy: FloatArray) -> int:
     return max(
         2, round(float(np.median((1 - skill[shows_n_classes]) / (accuracy[shows_n_classes] - skill[shows_n_classes]))))
     )
-
-
-def _calibrated_posterior(scores: FloatArray, n_verdicts: int) -> FloatArray:
-    """Return the posterior that the default method states if it cannot measure the dependence; (tasks, classes)."""
-    rho = dependence_of(np.zeros(0), np.zeros(0)).rho
-    posterior = softmax(scores * tempering(np.array([n_verdicts]), rho)[:, None])
-    return calibration_law(PEOPLE, scores.shape[1]).calibrated(posterior)

@@ -57,16 +57,21 @@ def m3v_svm(
     if used.answers.n_classes < 2:
         return outcome("m3v-svm", answers, majority(answers), gold=known)
     label = hold_labels(majority(used.answers).label, used.known)
+    rows = np.arange(len(label))
     notes = [
         Note(NOT_CONVERGED, f"m3v-svm: the labels had not converged after {max_iterations} support vector machines")
     ]
     for _ in range(max_iterations):
         machine = _solve(used.answers, label, margin, c)
-        better = hold_labels(_vote_again(tally(used.answers, machine.weights), label), used.known)
-        if np.array_equal(better, label):
+        scores = tally(used.answers, machine.weights)
+        best = scores.argmax(axis=1)
+        gain = scores[rows, best] - scores[rows, label]
+        is_better = gain > TIE_TOLERANCE * np.maximum(np.abs(scores).max(axis=1), 1)
+        new_label = hold_labels(np.where(is_better, best, label), used.known)
+        if np.array_equal(new_label, label):
             notes = []
             break
-        label = better
+        label = new_label
     if not machine.gap <= MAX_GAP:
         gap = f"m3v-svm: the last machine is only solved to a relative duality gap of {machine.gap:.1e}"
         notes.append(Note(NOT_CONVERGED, gap))
@@ -74,14 +79,6 @@ def m3v_svm(
     scores = used.spread(task_vote.scores, float(task_vote.scores.min(initial=0.0)) - 1.0)
     task_vote = decide(answers, scores, used.spread(task_vote.posterior, 0.0))
     return outcome("m3v-svm", answers, task_vote, gold=known, weights=machine.weights, notes=tuple(notes))
-
-
-def _vote_again(scores: FloatArray, label: IntArray) -> IntArray:
-    """Return the class with the best score for each task; the old label where its score is as good."""
-    rows = np.arange(len(label))
-    best = scores.argmax(axis=1)
-    gain = scores[rows, best] - scores[rows, label]
-    return np.where(gain > TIE_TOLERANCE * np.maximum(np.abs(scores).max(axis=1), 1), best, label)
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,11 @@ def converged_response_bias(inference: CentredInference) -> ResponseBias:
         moved = prior - before
         if np.abs(moved).max() < PRIOR_TOLERANCE:
             break
-        prior, last = (prior, moved) if last is None else (_ahead(prior, moved, last), None)
+        if last is None:
+            last = moved
+        else:
+            prior = _aitken_extrapolation(prior, moved, last)
+            last = None
         spread = float(1 - prior @ prior)
     return replace(bias_of_workers, prior=prior, spread=float(1 - prior @ prior))
 
@@ -149,12 +153,12 @@ def _at_prior(
     return at
 
 
-def _ahead(prior: FloatArray, moved: FloatArray, last: FloatArray) -> FloatArray:
-    """Return the prior extrapolated from its last two steps as a geometric series (Aitken)."""
+def _aitken_extrapolation(prior: FloatArray, moved: FloatArray, last: FloatArray) -> FloatArray:
+    """Return the prior extrapolated from its last two steps as a geometric series."""
     shrinking = min(max(float(moved @ last) / max(float(last @ last), 1e-300), 0.0), MAX_EXTRAPOLATION_RATIO)
     further = np.maximum(prior + moved * shrinking / (1 - shrinking), prior / 2)
-    ahead: FloatArray = further / further.sum()
-    return ahead
+    extrapolated: FloatArray = further / further.sum()
+    return extrapolated
 
 
 def shrink_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:

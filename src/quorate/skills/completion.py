@@ -165,12 +165,15 @@ def complete_rank_one(
     if lower is None and upper is None:
         fitted *= np.where(np.bincount(graph.component, fitted) < 0, -1.0, 1.0)[graph.component]
     is_identified = is_zero | (is_live & graph.determined & ~is_unbounded)
+    row_status = np.where(is_live, UP_TO_A_FACTOR, NO_NEIGHBOUR).astype(object)
+    row_status[is_unbounded & is_live] = NOT_FINITE
+    row_status[is_identified] = IDENTIFIED
     sides = _sides(graph, n)
     with np.errstate(over="ignore"):
         loss = float(weight @ (entries - fitted[rows] * fitted[columns]) ** 2) / 2
     return Completion(
         x=np.where(is_identified, fitted, np.nan),
-        row_status=tuple(_row_status(is_identified, is_live, is_unbounded)),
+        row_status=tuple(str(status) for status in row_status),
         identifiability=graph,
         side=sides,
         status=status,
@@ -273,13 +276,6 @@ def _is_unbounded(
     is_falling = (np.diff(np.stack(losses), axis=0) < 0).all(axis=0)
     is_unbounded: BoolArray = has_growing & is_falling & (losses[0] > EXACT_FIT_LOSS)
     return is_unbounded
-
-
-def _row_status(is_identified: BoolArray, is_live: BoolArray, is_unbounded: BoolArray) -> list[str]:
-    statuses = np.where(is_live, UP_TO_A_FACTOR, NO_NEIGHBOUR).astype(object)
-    statuses[is_unbounded & is_live] = NOT_FINITE
-    statuses[is_identified] = IDENTIFIED
-    return [str(status) for status in statuses]
 
 
 def _known_entries(graph: Identifiability, sides: IntArray, is_live: BoolArray, is_zero: BoolArray) -> BoolArray:

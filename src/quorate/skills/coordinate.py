@@ -68,7 +68,10 @@ def coordinate_descent(
         return swept  # a Newton step would cost as many sweeps as were taken
     is_by_counts = problem.moments.table is None  # the weights are N_ij, so the standard errors are known
     if is_by_counts and swept.distance is not None and swept.iterations < max_iterations and tolerance >= TOLERANCE:
-        standard_error = problem.mean_size(_standard_errors(problem, swept.skills))
+        # Standard errors at skill zero if the skills of the others are known, but at most one. A correlation over N_ij
+        # shared tasks has the variance 1/((M-1) N_ij); M = 2 is assumed, where it is greatest.
+        information = problem.moments.products(swept.skills)[1] + problem.ridge
+        standard_error = problem.mean_size(1 / np.sqrt(np.maximum(information, 1.0)))
         if swept.distance <= MAX_DISTANCE_IN_ERRORS * standard_error:
             return replace(swept, status=CONVERGED)
     return with_newton_steps(swept, objective, tolerance=tolerance, max_sweeps=max_iterations, record=record)
@@ -148,15 +151,6 @@ def coordinate_sweeps(
     return Solution(
         current.x, "coordinate", status, sweeps, current.loss, norm, tuple(path) if record else (), distance
     )
-
-
-def _standard_errors(problem: Problem, x: FloatArray) -> FloatArray:
-    """Return the standard error of each skill at skill zero if the skills of the others are known, but at most one.
-
-    A correlation over N_ij shared tasks has the variance 1/((M-1) N_ij); M = 2 is assumed, where it is greatest.
-    """
-    information = problem.moments.products(x)[1] + problem.ridge
-    return 1 / np.sqrt(np.maximum(information, 1.0))
 
 
 def sweeps_left(before: float, change: float, tolerance: float) -> int:

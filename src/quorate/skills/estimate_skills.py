@@ -168,18 +168,21 @@ def _descend(
     if solver == FLOW:
         solution = replace(solution, skills=_orient(problem, identification, solution.skills))
         solution = check_alternative(
-            problem, _pairs(identification), solution, lambda other: follow_gradient_flow(problem, other, **options)
+            problem,
+            _pair_table(identification),
+            solution,
+            lambda other: follow_gradient_flow(problem, other, **options),
         )
     i, j, strength = _sign_evidence(identification, solution.skills)
     sign = np.where(solution.skills < 0, -1.0, 1.0)
     return solution, Signs(sign, contradicted_share(sign, i, j, strength))
 
 
-def _pairs(identification: Identification) -> PairTable:
+def _pair_table(identification: Identification) -> PairTable:
     """Return the pair table; its correlations have the variance 1/((M-1) N_ij) at skill zero."""
-    shared = (identification.all_pairs() if identification.chosen is None else identification.chosen).shared
+    pairs = identification.all_pairs() if identification.chosen is None else identification.chosen
     i, j, weights, correlation = identification.table
-    mean_weight = float(np.mean(weights / shared)) if len(i) else 1.0
+    mean_weight = float(np.mean(weights / pairs.shared)) if len(i) else 1.0
     return PairTable(i, j, weights, correlation, noise=mean_weight / (identification.n_classes - 1))
 
 

@@ -18,7 +18,6 @@ If there are few workers compared with the answers, the off-diagonal part of H i
 computed in one pass; otherwise each product with it is a pass over the answers.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -151,7 +150,10 @@ class ScoreContributions:
         n_workers = self.block.n_workers
         known = np.flatnonzero(self.known)
         b = np.zeros((n_workers, k))
-        for start, stop in _spans(self.block.n_tasks + len(known), n_workers):
+        n_rows = self.block.n_tasks + len(known)
+        batch = max(MIN_SIGN_ROWS, n_workers)  # rows of signs that take little memory
+        for start in range(0, n_rows, batch):
+            stop = min(start + batch, n_rows)
             signs = rng.integers(0, 2, (stop - start, k), dtype=np.int8)
             signs += signs
             signs -= 1
@@ -236,10 +238,3 @@ def displacements(curvature: Curvature, b: FloatArray) -> FloatArray:
     return block_cg(
         product, right_sides, diagonal, tolerance=tolerance, max_products=MAX_CG_PRODUCTS, min_curvature=MIN_CURVATURE
     )
-
-
-def _spans(n_rows: int, n_workers: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of batches of rows of signs that take little memory."""
-    size = max(MIN_SIGN_ROWS, n_workers)
-    for start in range(0, n_rows, size):
-        yield start, min(start + size, n_rows)
