@@ -43,7 +43,7 @@ ALLOWED = {
         *("decimal128", "decimal256", "dictionary", "duration", "list_", "large_list", "struct", "timestamp"),
     },
     "quorate.arrays": {"Table"},
-    "quorate.graph.components": {"_chains", "_chains_of_blocks", "_ends", "_not_kept"},
+    "quorate.graph.components": {"_edges_not_in_memory", "_edges_of_answers", "_edges_of_blocks", "_edges_of_pairs"},
 }
 
 

@@ -65,7 +65,7 @@ class RankOneInference(Protocol):
     def per_worker(self) -> IntArray:
         """N_i: the number of answers of each worker."""
 
-    def at(self, skills: FloatArray) -> Inference:
+    def with_skills(self, skills: FloatArray) -> Inference:
         """Return the inference at other skills."""
 
 
@@ -163,7 +163,7 @@ class _PeerSums:
         n = fit.pairs.shared
         squares, cubes, fourths = (fit._sum_over_peers(w * x[j] ** k, w * x[i] ** k) for k in (2, 3, 4))
         squares_of_all = fit._sum_over_peers(n * x[j] ** 2, n * x[i] ** 2)  # with the pairs that are left out
-        alpha = np.nan_to_num(fit.inference.at(x).score().alpha)
+        alpha = np.nan_to_num(fit.inference.with_skills(x).score().alpha)
         paired_squares = np.maximum(alpha * (m - 1) * squares_of_all**2 - squares_of_all, 0.0)
         part = squares / np.maximum(squares_of_all, MIN_INFORMATION)
         return _PeerSums(m, squares, cubes, fourths, paired_squares * part**2)

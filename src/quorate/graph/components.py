@@ -69,7 +69,7 @@ class Identifiability:
 
     def with_edges_of(self, answers: Answers) -> "Identifiability":
         """Return the same components, with witnesses from these answers."""
-        return replace(self, edges=partial(_chains, answers))
+        return replace(self, edges=partial(_edges_of_answers, answers))
 
     def components(self) -> Iterator[Component]:
         """Yield every component with its witness, the largest first."""
@@ -101,12 +101,12 @@ def identify(answers: Answered, known: BoolArray | None = None) -> Identifiabili
     [True]
     """
     component, bipartite = components_of_roots(blocks_of(answers).joined())
-    edges: Edges = _not_kept
+    edges: Edges = _edges_not_in_memory
     if isinstance(answers, Answers):
-        edges = partial(_chains, answers)
+        edges = partial(_edges_of_answers, answers)
     elif _is_in_memory(answers):
-        edges = partial(_chains_of_blocks, answers)
-    return _verdict(component, bipartite, known, edges)
+        edges = partial(_edges_of_blocks, answers)
+    return _identifiability(component, bipartite, known, edges)
 
 
 def _is_in_memory(blocks: Blocks) -> bool:
@@ -153,42 +153,44 @@ def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = N
     root = np.arange(2 * n_workers)
     n = n_workers
     unite(root, np.concatenate([pairs.i, pairs.i + n]), np.concatenate([pairs.j + n, pairs.j]))
-    return _verdict(*components_of_roots(root), known, partial(_ends, pairs))
+    return _identifiability(*components_of_roots(root), known, partial(_edges_of_pairs, pairs))
 
 
-def _verdict(component: IntArray, bipartite: BoolArray, known: BoolArray | None, edges: Edges) -> Identifiability:
+def _identifiability(
+    component: IntArray, bipartite: BoolArray, known: BoolArray | None, edges: Edges
+) -> Identifiability:
     identifiable = ~bipartite
     if known is not None:
         identifiable[component[known]] = True
     return Identifiability(component, bipartite, identifiable, edges)
 
 
-def _links(answers: Answers, gap: int) -> tuple[IntArray, IntArray]:
+def _links_of_neighbours(answers: Answers, gap: int) -> tuple[IntArray, IntArray]:
     """Return links of each worker of a task with the worker ``gap`` positions later."""
     same = answers.task[gap:] == answers.task[:-gap]
     return answers.worker[:-gap][same], answers.worker[gap:][same]
 
 
-def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
+def _edges_of_answers(answers: Answers) -> tuple[IntArray, IntArray]:
     """Return links of each worker of a task with the next worker and the one after it.
 
     These links, at most twice as many as answers, connect the same workers as all pairs, and contain an odd cycle if a
     task has three workers.
     """
-    first_links = _links(answers, 1)
-    second_links = _links(answers, 2)
+    first_links = _links_of_neighbours(answers, 1)
+    second_links = _links_of_neighbours(answers, 2)
     return np.concatenate([first_links[0], second_links[0]]), np.concatenate([first_links[1], second_links[1]])
 
 
-def _chains_of_blocks(blocks: Blocks) -> tuple[IntArray, IntArray]:
-    return _chains(collect_answers(blocks))
+def _edges_of_blocks(blocks: Blocks) -> tuple[IntArray, IntArray]:
+    return _edges_of_answers(collect_answers(blocks))
 
 
-def _not_kept() -> tuple[IntArray, IntArray]:
+def _edges_not_in_memory() -> tuple[IntArray, IntArray]:
     raise NotInMemoryError("This needs the answers in memory. Aggregate some of the tasks in memory")
 
 
-def _ends(pairs: PairStats) -> tuple[IntArray, IntArray]:
+def _edges_of_pairs(pairs: PairStats) -> tuple[IntArray, IntArray]:
     """Return the first and the second worker of every pair."""
     return pairs.i, pairs.j
 

@@ -158,8 +158,8 @@ def logarithmic_start(problem: Problem, pairs: PairTable) -> FloatArray:
     j = pairs.j
     size = np.maximum(np.abs(pairs.correlation), MIN_CORRELATION)
     is_known = problem.lower == problem.upper
-    known = np.where(is_known, np.log(np.maximum(problem.upper, MIN_CORRELATION)), np.nan)
-    z = fit_logarithms(n, i, j, pairs.weights * size**2, np.log(size), known)
+    known_logs = np.where(is_known, np.log(np.maximum(problem.upper, MIN_CORRELATION)), np.nan)
+    z = fit_logarithms(n, i, j, pairs.weights * size**2, np.log(size), known_logs)
     x = np.exp(np.clip(z, np.log(MIN_CORRELATION), np.log(np.maximum(problem.upper, MIN_CORRELATION))))
     x = x * tree_signs(n, i, j, pairs.weights * pairs.correlation * x[i] * x[j])
     component = _components(i, j, n)
@@ -186,22 +186,24 @@ def fit_logarithms(
     z = np.zeros(n) if known is None else np.nan_to_num(known)
     scale = sums_of_ends(n, i, j, weights)
     is_free = is_free & (scale > 0)
-    free = np.flatnonzero(is_free)
-    if len(free) == 0:
+    free_workers = np.flatnonzero(is_free)
+    if len(free_workers) == 0:
         return z
-    diagonal = (scale + 1e-9 * scale)[free]  # a small ridge, because the matrix of a bipartite component is singular
+    diagonal = (scale + 1e-9 * scale)[
+        free_workers
+    ]  # a small ridge, because the matrix of a bipartite component is singular
     position = np.cumsum(is_free) - 1
     inside = is_free[i] & is_free[j]
     pairs = (position[i[inside]], position[j[inside]], weights[inside])
     solve: Callable[[FloatArray], FloatArray]
-    if len(free) <= MAX_TABLE_WORKERS:
-        solve = partial(np.linalg.solve, symmetric_table(len(free), *pairs) + np.diag(diagonal))
+    if len(free_workers) <= MAX_TABLE_WORKERS:
+        solve = partial(np.linalg.solve, symmetric_table(len(free_workers), *pairs) + np.diag(diagonal))
     else:
-        solve = _sparse_solver(symmetric(len(free), *pairs), diagonal)
+        solve = _sparse_solver(symmetric(len(free_workers), *pairs), diagonal)
     for _ in range(3):  # iterative refinement: the ridge and rounding make each solution inexact
         residual = weights * (target - z[i] - z[j])
-        right = sums_of_ends(n, i, j, residual)[free]
-        z[free] += solve(right)
+        right = sums_of_ends(n, i, j, residual)[free_workers]
+        z[free_workers] += solve(right)
     return z
 
 

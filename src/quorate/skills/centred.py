@@ -33,7 +33,9 @@ class Centred:
     lower: FloatArray  # smallest possible skill of each worker
     upper: FloatArray  # greatest
     ridge: float  # strength of the shrinkage toward the mean, in units of the peers' squared skills
-    pull: FloatArray | None = None  # the same toward each worker's skill from earlier runs; None without such skills
+    prior_strength: FloatArray | None = (
+        None  # the same toward each worker's skill from earlier runs; None without such skills
+    )
 
     def clip(self, skills: FloatArray) -> FloatArray:
         """Return the skills, clipped to their range."""
@@ -48,9 +50,9 @@ class _CentredSums:
     bias_of_workers: ResponseBias
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
-        return self.both(v)[0]
+        return self.signed_and_squares(v)[0]
 
-    def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def signed_and_squares(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (N∘C) x and N x²."""
         signed, squares = self.blocks.sum(centred_products, x, self.bias_of_workers.frequency)
         return signed / self.bias_of_workers.spread, squares
@@ -70,7 +72,9 @@ def centred_moments(answers: Answered, bias_of_workers: ResponseBias) -> Moments
     shared = SharedTasks(blocks, even=False)
     signed = _CentredSums(blocks, bias_of_workers)
     # The sum of squared correlations cannot be computed as a sum over tasks; the loss omits this constant.
-    return Moments(shared, signed, shared @ np.ones(answers.n_workers), energy=0.0, both=signed.both)
+    return Moments(
+        shared, signed, shared @ np.ones(answers.n_workers), energy=0.0, signed_and_squares=signed.signed_and_squares
+    )
 
 
 def centred_skills(
@@ -110,5 +114,5 @@ def centred_skills(
         loss=0.0,  # the mean-field iteration has no least-squares objective
         gradient_norm=shrunk.change,
     )
-    pull = None if priors is None else priors.precision * shrunk.noise
-    return Centred(solution, shrunk.average, bias_of_workers, lower, upper, ridge, pull)
+    prior_strength = None if priors is None else priors.precision * shrunk.noise
+    return Centred(solution, shrunk.average, bias_of_workers, lower, upper, ridge, prior_strength)

@@ -51,7 +51,7 @@ class CentredInference(SkillInference):
     bias_of_workers: ResponseBias
     ridge: float  # strength of the shrinkage toward the mean
     priors: Priors | None = None  # skills of workers from earlier runs
-    pull: FloatArray | None = None  # strength of the shrinkage toward them
+    prior_strength: FloatArray | None = None  # strength of the shrinkage toward them
     prior_scale: float = 1.0  # factor on the prior skills in the skills
 
     @property
@@ -71,14 +71,14 @@ class CentredInference(SkillInference):
         An answer is one of the n answers and pseudo-answers from which its worker's response bias is estimated.
         """
         n = self._bias_answers
-        kept: FloatArray = (n + BIAS_PSEUDO_ANSWERS - 1) / (n + BIAS_PSEUDO_ANSWERS)
-        return kept
+        factor: FloatArray = (n + BIAS_PSEUDO_ANSWERS - 1) / (n + BIAS_PSEUDO_ANSWERS)
+        return factor
 
     @property
     def _bias_answers(self) -> FloatArray:
         """Number of answers from which each worker's response bias is estimated, with the pseudo-answers of priors."""
         n_answers = self.crowd.per_worker.astype(np.float64)
-        return n_answers if self.priors is None else n_answers + self.priors.worth
+        return n_answers if self.priors is None else n_answers + self.priors.pseudo_answers
 
     @cached_property
     def _passes(self) -> tuple[FloatArray, FloatArray]:
@@ -128,31 +128,31 @@ class CentredInference(SkillInference):
     def score(self) -> WorkerScore:
         """Return each worker's raw estimate and its variance, in O(answers); prior skills are part of the estimate."""
         batch = self.batch_score()
-        if self.priors is None or self.pull is None:
+        if self.priors is None or self.prior_strength is None:
             return batch
         share = self._batch_share
-        known = self.priors.skill
         error = np.zeros(len(share))
         np.divide(1.0, self.priors.precision, out=error, where=self.priors.is_known)
         alpha, beta, gamma = (
             np.nan_to_num(coefficient) * share**2 for coefficient in (batch.alpha, batch.beta, batch.gamma)
         )
-        raw = np.where(share > 0, share * np.nan_to_num(batch.raw), 0.0) + (1 - share) * known
+        raw = np.where(share > 0, share * np.nan_to_num(batch.raw), 0.0) + (1 - share) * self.priors.skill
         is_informed = (share > 0) & ~np.isnan(batch.raw) | self.priors.is_known
         return WorkerScore(np.where(is_informed, raw, np.nan), alpha + (1 - share) ** 2 * error, beta, gamma)
 
     @cached_property
     def _batch_share(self) -> FloatArray:
-        """Share of each raw estimate that comes from the answers and not from priors: D/(D + pull)."""
-        pull = np.zeros(len(self._information)) if self.pull is None else self.pull
-        both = self._information + pull
-        share: FloatArray = np.divide(self._information, both, out=np.ones(len(both)), where=both > 0)
+        """Share of each raw estimate that comes from the answers and not from priors: D/(D + prior strength)."""
+        total = self._information
+        if self.prior_strength is not None:
+            total = total + self.prior_strength
+        share: FloatArray = np.divide(self._information, total, out=np.ones(len(total)), where=total > 0)
         return share
 
     @property
     def _ridge_to_mean(self) -> float | FloatArray:
         """Strength of the shrinkage toward the mean: reduced by that toward a prior skill, at least zero."""
-        return self.ridge if self.pull is None else np.maximum(self.ridge - self.pull, 0.0)
+        return self.ridge if self.prior_strength is None else np.maximum(self.ridge - self.prior_strength, 0.0)
 
     def batch_score(self) -> WorkerScore:
         """Return the score from these answers without priors, for fixed skills of the peers."""
@@ -184,15 +184,16 @@ class CentredInference(SkillInference):
 
         The part from earlier runs is not rescaled, because it is already on the other scale.
         """
-        estimated, known = self.parts(skills)
-        return rescaled(estimated, self.bias_of_workers.spread, after) + known
+        estimated, from_priors = self.parts(skills)
+        return rescaled(estimated, self.bias_of_workers.spread, after) + from_priors
 
     def parts(self, skills: FloatArray) -> tuple[FloatArray, float | FloatArray]:
         """Split skills into the part that depends on the scale G, and the part from earlier runs, which does not."""
-        if self.priors is None or self.pull is None:
+        if self.priors is None or self.prior_strength is None:
             return skills, 0.0
-        known = self.pull / np.maximum(self._information + self._ridge_to_mean + self.pull, 1e-300) * self.priors.skill
-        return skills - self.prior_scale * known, known
+        total = self._information + self._ridge_to_mean + self.prior_strength
+        from_priors = self.prior_strength / np.maximum(total, 1e-300) * self.priors.skill
+        return skills - self.prior_scale * from_priors, from_priors
 
     def scale_range(self) -> tuple[float, float]:
         """Return the least and greatest factor on all skills within the standard error of the class prior."""
@@ -204,8 +205,10 @@ class CentredInference(SkillInference):
         """Return the sampling variance of each skill: the variance of the raw estimate, reduced by the shrinkage."""
         x = np.clip(self._x, -1 / (self.n_classes - 1), 1.0)
         variance = np.nan_to_num(self.score().variance(x), nan=1.0)  # a worker without peers
-        known = self._information if self.pull is None else self._information + self.pull
-        shrinkage: FloatArray = known / np.maximum(known + self._ridge_to_mean, 1e-12)
+        information = self._information
+        if self.prior_strength is not None:
+            information = information + self.prior_strength
+        shrinkage: FloatArray = information / np.maximum(information + self._ridge_to_mean, 1e-12)
         return variance * shrinkage**2
 
     def _bias_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -231,16 +234,18 @@ class CentredInference(SkillInference):
         bias = self.bias_of_workers
         sums = task_sums(self.answers, self._x, bias.frequency, bias.spread, even=False)
         lowest = -1 / (self.n_classes - 1)
-        tried = np.clip(np.nan_to_num(self.score().raw), lowest, 1.0) * self._centring_factor / self._peer_factor
-        contributions = ScoreContributions(sums.block, sums.contributions(tried))
-        known = self._information
-        if self.priors is not None and self.pull is not None:
+        raw = np.clip(np.nan_to_num(self.score().raw), lowest, 1.0)
+        contributions = ScoreContributions(
+            sums.block, sums.contributions(raw * self._centring_factor / self._peer_factor)
+        )
+        diagonal = self._information
+        if self.priors is not None and self.prior_strength is not None:
             root = np.sqrt(self.priors.precision)
             # Standard error of each prior skill, times the strength of its shrinkage.
-            prior_errors = np.divide(self.pull, root, out=np.zeros(len(root)), where=root > 0)
-            contributions = replace(contributions, known=prior_errors)
-            known = known + self.pull
-        curvature = Curvature(known, sums.peers, self.is_free & ~np.isnan(self.skills), self._ridge_to_mean)
+            prior_errors = np.divide(self.prior_strength, root, out=np.zeros(len(root)), where=root > 0)
+            contributions = replace(contributions, prior_errors=prior_errors)
+            diagonal = diagonal + self.prior_strength
+        curvature = Curvature(diagonal, sums.peers, self.is_free & ~np.isnan(self.skills), self._ridge_to_mean)
         return peer_error(curvature, contributions, sums.shared, self._x, draws=draws, seed=seed)
 
 
@@ -287,9 +292,9 @@ def _third_moments(f: FloatArray, crowd: FloatArray, prior: FloatArray) -> tuple
     """
     f_dot_prior = (f @ prior)[:, None]
     a = f_dot_prior - f
-    elsewhere = prior * (1 + 2 * a - 2 * prior) + a * a - 2 * a * (prior @ prior) + (prior**3).sum()
-    b = ((1 - prior + a) ** 2 - elsewhere) @ prior
+    if_any = prior * (1 + 2 * a - 2 * prior) + a * a - 2 * a * (prior @ prior) + (prior**3).sum()
+    b = ((1 - prior + a) ** 2 - if_any) @ prior
     k = (f @ crowd)[:, None] - crowd
-    at = (1 - f + k) ** 2
-    elsewhere = prior * (at - (k - f) ** 2) + k * k - 2 * k * f_dot_prior + ((f * f) @ prior)[:, None]
-    return b, (at - elsewhere) @ prior
+    if_true = (1 - f + k) ** 2
+    if_any = prior * (if_true - (k - f) ** 2) + k * k - 2 * k * f_dot_prior + ((f * f) @ prior)[:, None]
+    return b, (if_true - if_any) @ prior

@@ -65,19 +65,19 @@ def converged_response_bias(inference: CentredInference) -> ResponseBias:
     at_prior = _at_prior(inference, has_answers)
     prior = bias_of_workers.prior
     spread = bias_of_workers.spread
-    last: FloatArray | None = None
+    last_change: FloatArray | None = None
     for _ in range(MAX_PRIOR_STEPS):
-        x, now = at_prior(prior, spread)
+        x, bias_at_prior = at_prior(prior, spread)
         before = prior
-        prior = class_prior_by_response_bias(sample, x, now)
-        moved = prior - before
-        if np.abs(moved).max() < PRIOR_TOLERANCE:
+        prior = class_prior_by_response_bias(sample, x, bias_at_prior)
+        change = prior - before
+        if np.abs(change).max() < PRIOR_TOLERANCE:
             break
-        if last is None:
-            last = moved
-        else:
-            prior = _aitken_extrapolation(prior, moved, last)
-            last = None
+        if last_change is None:
+            last_change = change
+        else:  # after every second step
+            prior = _aitken_extrapolation(prior, change, last_change)
+            last_change = None
         spread = float(1 - prior @ prior)
     return replace(bias_of_workers, prior=prior, spread=float(1 - prior @ prior))
 
@@ -110,23 +110,23 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
     sample, has_answers = active_workers(sample)
     at_prior = _at_prior(inference, has_answers)
 
-    def at(exponent: float) -> tuple[float, float]:
+    def likelihood_and_factor(exponent: float) -> tuple[float, float]:
         """Return the log-likelihood of the answers under pi^s, and the factor on the skills."""
         prior = bias_of_workers.prior**exponent
         prior = prior / prior.sum()
         spread = float(1 - prior @ prior)
-        x, now = at_prior(prior, spread)
-        scores = response_bias_scores(sample, x, now)
+        x, bias_at_prior = at_prior(prior, spread)
+        scores = response_bias_scores(sample, x, bias_at_prior)
         top = scores.max(axis=1, keepdims=True)
         likelihood = float((np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0]).sum())
         return likelihood, float(np.sqrt(bias_of_workers.spread / spread))
 
-    fitted, _ = at(1.0)
+    fitted_likelihood, _ = likelihood_and_factor(1.0)
     factors = [1.0]
     for exponents in (UNEVEN_EXPONENTS, 1 / UNEVEN_EXPONENTS):
         for exponent in exponents:
-            likelihood, factor = at(float(exponent))
-            if likelihood < fitted - 0.5:
+            likelihood, factor = likelihood_and_factor(float(exponent))
+            if likelihood < fitted_likelihood - 0.5:
                 break
             factors.append(factor)
     return min(factors), max(factors)
@@ -137,27 +137,28 @@ def _at_prior(
 ) -> Callable[[FloatArray, float], tuple[FloatArray, ResponseBias]]:
     """Return a function (prior, G) -> skills and response bias of the workers with answers; x² G stays the same."""
     bias_of_workers = inference.bias_of_workers
-    scaled, from_before = inference.parts(shrink_to_mean(inference, inference.noise()))
-    scaled = scaled[has_answers]
-    if isinstance(from_before, np.ndarray):
-        from_before = from_before[has_answers]
+    estimated, from_priors = inference.parts(shrink_to_mean(inference, inference.noise()))
+    estimated = estimated[has_answers]
+    if isinstance(from_priors, np.ndarray):
+        from_priors = from_priors[has_answers]
     is_gold = inference.is_gold[has_answers]
     worker_frequency = bias_of_workers.frequency[has_answers]
 
-    def at(prior: FloatArray, spread: float) -> tuple[FloatArray, ResponseBias]:
-        skills = np.where(is_gold, 1.0, scaled * np.sqrt(bias_of_workers.spread / spread) + from_before)
+    def skills_and_bias(prior: FloatArray, spread: float) -> tuple[FloatArray, ResponseBias]:
+        skills = np.where(is_gold, 1.0, estimated * np.sqrt(bias_of_workers.spread / spread) + from_priors)
         x = np.clip(skills, -MAX_PRIOR_SKILL, MAX_PRIOR_SKILL)[:, None]
         frequency = np.maximum(worker_frequency - x * prior, 0.0) / (1 - x)
         return x[:, 0], replace(bias_of_workers, frequency=frequency, prior=prior, spread=spread)
 
-    return at
+    return skills_and_bias
 
 
-def _aitken_extrapolation(prior: FloatArray, moved: FloatArray, last: FloatArray) -> FloatArray:
+def _aitken_extrapolation(prior: FloatArray, change: FloatArray, last_change: FloatArray) -> FloatArray:
     """Return the prior extrapolated from its last two steps as a geometric series."""
-    shrinking = min(max(float(moved @ last) / max(float(last @ last), 1e-300), 0.0), MAX_EXTRAPOLATION_RATIO)
-    further = np.maximum(prior + moved * shrinking / (1 - shrinking), prior / 2)
-    extrapolated: FloatArray = further / further.sum()
+    ratio = float(change @ last_change) / max(float(last_change @ last_change), 1e-300)
+    ratio = min(max(ratio, 0.0), MAX_EXTRAPOLATION_RATIO)
+    limit = np.maximum(prior + change * ratio / (1 - ratio), prior / 2)
+    extrapolated: FloatArray = limit / limit.sum()
     return extrapolated
 
 
@@ -176,14 +177,14 @@ def shrink_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray
     >>> shrink_to_mean(inference, np.full(3, 0.03)).round(2).tolist()
     [0.35, 0.5, 0.65]
     """
-    known = ~np.isnan(inference.skills) & ~inference.is_gold
-    share = np.where(known, inference.per_worker, 0)
+    is_estimated = ~np.isnan(inference.skills) & ~inference.is_gold
+    share = np.where(is_estimated, inference.per_worker, 0)
     share = share / max(int(share.sum()), 1)
-    skills = np.where(known, inference.skills, 0.0)
+    skills = np.where(is_estimated, inference.skills, 0.0)
     mean = float(share @ skills)
-    variance = max(float(share @ np.where(known, (skills - mean) ** 2 - noise, 0.0)), 0.0)
+    variance = max(float(share @ np.where(is_estimated, (skills - mean) ** 2 - noise, 0.0)), 0.0)
     reliability = variance / np.maximum(variance + noise, 1e-12)
-    return np.where(known, mean + (skills - mean) * reliability, 0.0)
+    return np.where(is_estimated, mean + (skills - mean) * reliability, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,27 +239,26 @@ class CentredEstimates:
     @cached_property
     def notes(self) -> tuple[Note, ...]:
         """Notes on undetermined skills, prior skills, and the assumptions behind the signs."""
-        known = () if self.priors is None else self.priors.notes
         notes = (
             *undetermined_note(self.status, self.identification.graph.component),
-            *known,
+            *(() if self.priors is None else self.priors.notes),
             *orientation_note(self.identification),
         )
         if self.centred is None or not self._sign_is_uncertain():
             return notes
         information = 1 / np.maximum(self.inference.noise(), 1e-12)
         component = self.identification.graph.component
-        free = self.identification.unanchored
-        return (*notes, *sign_note(self.inference.skills, information, component, free))
+        unanchored = self.identification.unanchored
+        return (*notes, *sign_note(self.inference.skills, information, component, unanchored))
 
     def _sign_is_uncertain(self) -> bool:
         """Whether the skills of a component without anchor may sum to zero, with a standard error of one per worker."""
         skills = self.inference.skills
         component = self.identification.graph.component
         n = len(self.identification.unanchored)
-        known = ~np.isnan(skills)
-        count = np.bincount(component[known], minlength=n)
-        total = np.bincount(component[known], skills[known], minlength=n)
+        is_rated = ~np.isnan(skills)
+        count = np.bincount(component[is_rated], minlength=n)
+        total = np.bincount(component[is_rated], skills[is_rated], minlength=n)
         return bool((np.abs(total) < np.sqrt(count))[self.identification.unanchored].any())
 
 
@@ -283,8 +283,8 @@ def centred_estimates(identification: AnswersIdentification, priors: Priors | No
     if priors is not None:
         determined = determined_by(identification.graph, priors)
         status = np.where(np.isin(status, (BIPARTITE, ISOLATED)) & determined[:n], IDENTIFIED, status)
-    is_known: BoolArray = status == IDENTIFIED
-    if not np.any(is_known):
+    is_identified: BoolArray = status == IDENTIFIED
+    if not np.any(is_identified):
         return CentredEstimates(identification, status, np.zeros(n), 0.0)
     all_priors = None if priors is None else priors.of_first(identification.crowd.n_workers)
     factor = 1.0
@@ -292,11 +292,11 @@ def centred_estimates(identification: AnswersIdentification, priors: Priors | No
     if all_priors is not None:
         # Skills are reported on the scale of the fitted class prior, but estimated on that of the pluralities.
         orientation = _orientation(identification, determined, centred)
-        after = converged_response_bias(_inference(identification, centred, orientation, all_priors)).spread
-        factor = float(np.sqrt(after / centred.bias_of_workers.spread))
+        fitted_bias = converged_response_bias(_inference(identification, centred, orientation, all_priors))
+        factor = float(np.sqrt(fitted_bias.spread / centred.bias_of_workers.spread))
         centred = centred_skills(identification.crowd, is_gold=identification.is_gold, priors=all_priors.scaled(factor))
     orientation = _orientation(identification, determined, centred)
-    filled = np.where(is_known, (orientation.sign * centred.solution.skills)[:n], centred.mean)
+    filled = np.where(is_identified, (orientation.sign * centred.solution.skills)[:n], centred.mean)
     return CentredEstimates(
         identification, status, filled, centred.mean, centred, orientation, centred.bias_of_workers, all_priors, factor
     )
@@ -341,7 +341,7 @@ def _inference(
         (centred.solution.skills, centred.bias_of_workers, 1.0) if scaled is None else scaled
     )
     oriented_skills = np.where(orientation.determined, orientation.sign * skills, np.nan)
-    pull = None if centred.pull is None else centred.pull * factor
+    prior_strength = None if centred.prior_strength is None else centred.prior_strength * factor
     return CentredInference(
         identification.crowd,
         oriented_skills,
@@ -350,6 +350,6 @@ def _inference(
         bias_of_workers,
         centred.ridge * factor,
         priors,
-        pull,
+        prior_strength,
         prior_scale,
     )

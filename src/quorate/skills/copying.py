@@ -160,5 +160,5 @@ def _unit_priors(priors: Priors, first: IntArray, size: IntArray) -> Priors:
         precision=np.where(is_alone, priors.precision[first], 0.0),
         anchors=priors.anchors[first] & is_alone,
         right=np.where(is_alone[:, None], priors.right[first], 0.0),
-        worth=np.where(is_alone, priors.worth[first], 0.0),
+        pseudo_answers=np.where(is_alone, priors.pseudo_answers[first], 0.0),
     )

@@ -72,23 +72,21 @@ class GoldCounts:
 
     def averaged(self, skills: FloatArray) -> FloatArray:
         """Return the weighted average of a method's skills and the skills by counts; NaN where both are missing."""
-        known = self.weight > 0
-        counted = np.where(known, self.score.raw, 0.0)
-        estimated = np.where(known & np.isnan(skills), self.score.raw, skills)
-        averaged: FloatArray = (1 - self.weight) * estimated + self.weight * counted
-        return averaged
+        return self._average(skills, self.score.raw)
 
     def ends(self, low: FloatArray, high: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
         """Return the weighted averages of the ends of a method's intervals and those of the counts.
 
         Counts and estimate may come from the same answers. An average of the ends is valid for any correlation.
         """
-        known = self.weight > 0
-        ends = []
-        for counted, estimated in zip(self.interval(z, lowest), (low, high), strict=True):
-            end = np.where(np.isnan(estimated), counted, estimated)
-            ends.append(np.where(known, (1 - self.weight) * end + self.weight * counted, estimated))
-        return ends[0], ends[1]
+        low_by_counts, high_by_counts = self.interval(z, lowest)
+        return self._average(low, low_by_counts), self._average(high, high_by_counts)
+
+    def _average(self, by_method: FloatArray, by_counts: FloatArray) -> FloatArray:
+        """Return the weighted average for workers with counts, and the value of the method for the others."""
+        by_method_or_counts = np.where(np.isnan(by_method), by_counts, by_method)
+        averaged = (1 - self.weight) * by_method_or_counts + self.weight * by_counts
+        return np.where(self.weight > 0, averaged, by_method)
 
     def standard_error(self, error: FloatArray, skills: FloatArray | None = None) -> FloatArray:
         """Return the weighted average of a method's standard errors and those of the counts, like `ends`.
@@ -97,11 +95,9 @@ class GoldCounts:
             error: standard errors of the estimates of the method.
             skills: at which the variance of the counts is computed; by default the skills by counts.
         """
-        tried = np.nan_to_num(self.score.raw) if skills is None else skills
-        counted = np.nan_to_num(np.sqrt(self.score.variance(tried)))
-        known = self.weight > 0
-        estimated = np.where(known & np.isnan(error), counted, error)
-        return np.where(known, (1 - self.weight) * estimated + self.weight * counted, error)
+        at_skill = np.nan_to_num(self.score.raw) if skills is None else skills
+        error_of_counts = np.nan_to_num(np.sqrt(self.score.variance(at_skill)))
+        return self._average(error, error_of_counts)
 
 
 def count_gold(
@@ -136,20 +132,20 @@ def count_gold(
     n = label_counts.sum(axis=1)
     if not n.any():
         return None
-    peers = answers.n_answers / max(answers.n_tasks, 1) - 1
-    square = float(np.nanmean(skills**2)) if not np.isnan(skills).all() else 0.0
-    unknown = (answers.per_worker - n) * min(max(peers, 0.0) * square, 1.0)
+    n_peers = answers.n_answers / max(answers.n_tasks, 1) - 1
+    mean_square = float(np.nanmean(skills**2)) if not np.isnan(skills).all() else 0.0
+    other_information = (answers.per_worker - n) * min(max(n_peers, 0.0) * mean_square, 1.0)
     if centred:
-        return _centred_counts(right, label_counts, true, n, unknown)
+        return _centred_counts(right, label_counts, true, n, other_information)
     n_or_nan = np.where(n > 0, n, np.nan)
     raw = (m * right.sum(axis=1) / n_or_nan - 1) / (m - 1)
     # The variance of a proportion on the scale of skills; its inversion is Wilson's interval.
     score = WorkerScore(raw, 1 / ((m - 1) * n_or_nan), (m - 2) / ((m - 1) * n_or_nan), 1 / n_or_nan)
-    return GoldCounts(score, np.divide(n, n + unknown, out=np.zeros(len(n)), where=n > 0))
+    return GoldCounts(score, np.divide(n, n + other_information, out=np.zeros(len(n)), where=n > 0))
 
 
 def _centred_counts(
-    right: FloatArray, label_counts: FloatArray, true: FloatArray, n: FloatArray, unknown: FloatArray
+    right: FloatArray, label_counts: FloatArray, true: FloatArray, n: FloatArray, other_information: FloatArray
 ) -> GoldCounts:
     """Return centred skills by counts, with their variances and weights.
 
@@ -185,7 +181,7 @@ def _centred_counts(
     per_class = pi * (1 - pi) * m / (m - 1) / np.where(has_gold_information, spread, 1.0)[:, None]
     frequency = true.sum(axis=0) / true.sum()
     information = np.where(has_gold_information, n * spread, 0.0)
-    information_without_gold = unknown * float(1 - frequency @ frequency)
+    information_without_gold = other_information * float(1 - frequency @ frequency)
     weight = np.divide(information, information + information_without_gold, out=np.zeros(len(n)), where=information > 0)
     return GoldCounts(score, weight, ClassCounts(right, true, per_class))
 

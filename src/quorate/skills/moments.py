@@ -70,7 +70,7 @@ class Moments:
     absolute_sums: Callable[[float, float], FloatArray] | None = None
 
     # x -> (N∘C) x and N x² in one pass over the answers; None if N and N∘C are matrices
-    both: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
+    signed_and_squares: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
     # all pairs: i, j, weight, correlation; None if a table of pairs is too large
     table: Callable[[], tuple[IntArray, IntArray, FloatArray, FloatArray]] | None = None
 
@@ -81,7 +81,9 @@ class Moments:
 
     def products(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (N∘C) x and N x², from which loss, gradient and each worker's best skill are computed."""
-        return (self.signed @ x, self.shared @ (x * x)) if self.both is None else self.both(x)
+        if self.signed_and_squares is not None:
+            return self.signed_and_squares(x)
+        return self.signed @ x, self.shared @ (x * x)
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,9 @@ class Agreements:
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         """Multiply by a vector in O(answers)."""
-        return self.both(v)[0]
+        return self.signed_and_squares(v)[0]
 
-    def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def signed_and_squares(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (N∘C) x and N x²."""
         signed, squares = self.blocks.sum(agreement_products, x, self.blocks.n_classes)
         return signed, squares
@@ -139,7 +141,7 @@ def from_answers(answers: Answered) -> Moments:
         shared @ np.ones(answers.n_workers),
         energy=float(agreed + disagreed / (m - 1) ** 2),  # a_ijt is 1, or -1/(M-1)
         absolute_sums=absolute_sums if isinstance(answers, Answers) else None,
-        both=signed.both,
+        signed_and_squares=signed.signed_and_squares,
     )
 
 

@@ -256,7 +256,7 @@ def least_squares(problem: Problem) -> Objective:
         return hessian
 
     def product(x: FloatArray, gradient: FloatArray, v: FloatArray) -> FloatArray:
-        if moments.both is None:
+        if moments.signed_and_squares is None:
             on_diagonal = (moments.shared @ (x * x) + problem.ridge) * v
             return on_diagonal + 2 * x * (moments.shared @ (x * v)) - moments.signed @ v
         size = DIFFERENCE_STEP / max(float(np.abs(v).max()), 1e-300)

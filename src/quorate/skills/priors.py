@@ -12,8 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray
-from quorate.blocks.kernels import power_sums
-from quorate.blocks.memory import Answered, blocks_of
 from quorate.errors import OptionError, count
 from quorate.graph.components import Identifiability
 from quorate.io.columns import as_type, positions
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from quorate.io.skills import SkillTable
 
 MIN_STANDARD_ERROR = 0.005  # of a prior skill
-MIN_VARIANCE = 1e-3  # of the agreement on one shared task: near skill one it would be zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +32,14 @@ class Priors:
     precision: FloatArray  # inverse variance of the skill
     anchors: BoolArray  # workers whose interval excludes zero: they determine the sign of their component
     right: FloatArray  # accuracy on each class; workers × classes
-    worth: FloatArray  # pseudo-answers: number of answers that would give an accuracy of this precision
+    pseudo_answers: FloatArray  # number of answers that would give an accuracy of this precision
     notes: tuple[Note, ...] = ()
 
     @property
     def is_known(self) -> BoolArray:
-        """Workers with a prior skill."""
-        known: BoolArray = self.precision > 0
-        return known
+        """Mask of the workers with a prior skill."""
+        is_known: BoolArray = self.precision > 0
+        return is_known
 
     def of_first(self, n: int) -> "Priors":
         """Return priors of n workers: those of the first n, and none for additional workers such as gold."""
@@ -51,44 +48,20 @@ class Priors:
             skill = self.skill[:n]
             precision = self.precision[:n]
             anchors = self.anchors[:n]
-            return Priors(skill, precision, anchors, self.right[:n], self.worth[:n], self.notes)
+            return Priors(skill, precision, anchors, self.right[:n], self.pseudo_answers[:n], self.notes)
         zeros = np.zeros(more)
         return Priors(
             np.append(self.skill, zeros),
             np.append(self.precision, zeros),
             np.append(self.anchors, zeros > 0),
             np.pad(self.right, ((0, more), (0, 0))),
-            np.append(self.worth, zeros),
+            np.append(self.pseudo_answers, zeros),
             self.notes,
         )
 
     def scaled(self, factor: float) -> "Priors":
         """Return the priors with the skills multiplied by a factor."""
         return replace(self, skill=self.skill * factor, precision=self.precision / factor**2)
-
-    def filled(self, mean: float) -> FloatArray:
-        """Return the prior skills, with a mean for workers without one."""
-        return np.where(self.is_known, self.skill, mean)
-
-    def pull(self, answers: Answered, skills: FloatArray, n_classes: int) -> FloatArray:
-        """Return the strength of each prior: number of tasks shared with gold that would give the same precision.
-
-        The variance per shared task is that of `quorate.skills.rank_one_score`. For uneven classes this is an
-        approximation, which affects only the weights of batch and prior, not the intervals.
-
-        Args:
-            answers: the batch.
-            skills: of all workers.
-            n_classes: M.
-        """
-        information, q2, q3, q4, q2_squared, _ = blocks_of(answers).sum(power_sums, skills, skills, False)[0]
-        pairs = q2_squared - q4
-        u = np.clip(self.skill, -1 / (n_classes - 1), 1.0)
-        m = n_classes - 1
-        total_variance = (pairs + q2) / m + (m - 1) / m * (pairs + q3) * u - q2_squared * u * u
-        variance = np.divide(total_variance, information, out=np.ones(len(information)), where=information > 0)
-        strength: FloatArray = self.precision * np.maximum(variance, MIN_VARIANCE)
-        return strength
 
     def answered(self, shares: FloatArray, pooled: FloatArray | None = None) -> FloatArray:
         """Return the expected pseudo-answers of each worker, workers × answers × true classes.
@@ -103,7 +76,7 @@ class Priors:
         wrong_shares /= np.maximum(wrong_shares.sum(axis=0), 1e-300)
         matrices = (1 - self.right)[:, None, :] * wrong_shares
         matrices[:, np.arange(m), np.arange(m)] = self.right
-        counts: FloatArray = self.worth[:, None, None] * matrices * shares
+        counts: FloatArray = self.pseudo_answers[:, None, None] * matrices * shares
         return counts
 
 
@@ -119,7 +92,7 @@ def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors 
         OptionError: no worker of the table is in the batch.
 
     >>> known = priors_of({"ann": (0.8, 0.6, 0.9), "zoe": (0.1, 0.0, 0.2)}, pa.array(["bob", "ann"]), pa.array([1, 2]))
-    >>> known.skill.tolist(), known.worth.round(1).tolist()
+    >>> known.skill.tolist(), known.pseudo_answers.round(1).tolist()
     ([0.0, 0.8], [0.0, 33.2])
     >>> str(known.notes[0])
     'The skills of 1 of 2 workers were read from the file of known workers; 1 other worker of that file gave no ...
@@ -148,35 +121,38 @@ def _priors_by_code(
 ) -> Priors:
     """Return the priors by the codes of the workers."""
     m = len(classes)
-    skill, precision, worth = (np.zeros(n_workers) for _ in range(3))
+    skill = np.zeros(n_workers)
+    precision = np.zeros(n_workers)
+    pseudo_answers = np.zeros(n_workers)
     anchors = np.zeros(n_workers, dtype=bool)
     right = np.zeros((n_workers, m))
-    s, low, high = (column[is_present] for column in (table.skill, table.low, table.high))
-    at = code_of_row[is_present]
+    s = table.skill[is_present]
+    low = table.low[is_present]
+    high = table.high[is_present]
+    code = code_of_row[is_present]
     # The ends of an interval are clipped to the range of skills, so the longer side determines the standard error.
     side = np.maximum(np.maximum(high - s, s - low), (high - low) / 2)
     error = np.maximum(side / Z_95, MIN_STANDARD_ERROR)
     largest_error = m / (m - 1) / 2 / Z_95  # with an interval over the whole range of skills
     added_precision = np.maximum(1 / error**2 - 1 / largest_error**2, 0.0)
-    skill[at] = np.where(added_precision > 0, s, 0.0)
-    precision[at] = added_precision
-    anchors[at] = (added_precision > 0) & ((low > 0) | (high < 0))
+    skill[code] = np.where(added_precision > 0, s, 0.0)
+    precision[code] = added_precision
+    anchors[code] = (added_precision > 0) & ((low > 0) | (high < 0))
     accuracy_error = error * (m - 1) / m
     p = np.clip(((m - 1) * s + 1) / m, accuracy_error / 2, 1 - accuracy_error / 2)
-    worth[at] = p * (1 - p) * added_precision * (m / (m - 1)) ** 2
-    right[at] = p[:, None]
-    for code, names in zip(
-        at.tolist(), [row for row, present in zip(table.by_class, is_present, strict=True) if present], strict=True
-    ):
-        if set(classes) <= set(names):
-            right[code] = [names[name] for name in classes]
-    return Priors(skill, precision, anchors, right, worth)
+    pseudo_answers[code] = p * (1 - p) * added_precision * (m / (m - 1)) ** 2
+    right[code] = p[:, None]
+    for row in np.flatnonzero(is_present).tolist():
+        accuracy_of_class = table.by_class[row]
+        if set(classes) <= set(accuracy_of_class):
+            right[code_of_row[row]] = [accuracy_of_class[name] for name in classes]
+    return Priors(skill, precision, anchors, right, pseudo_answers)
 
 
 def _note(priors: Priors, table: "SkillTable", n_absent: int) -> Note:
-    known = int(priors.is_known.sum())
+    n_known = int(priors.is_known.sum())
     n = len(priors.skill)
-    parts = [f"The skills of {known:,} of {count(n, 'worker')} were read from the file of known workers"]
+    parts = [f"The skills of {n_known:,} of {count(n, 'worker')} were read from the file of known workers"]
     if n_absent:
         parts.append(f"{count(n_absent, 'other worker')} of that file gave no answer here")
     if table.n_undetermined:
@@ -212,8 +188,7 @@ def determined_by(identifiability: Identifiability, priors: Priors) -> BoolArray
     >>> determined_by(identify_workers(answers).graph, known).tolist()
     [True, True, False]
     """
-    known = priors.of_first(len(identifiability.component)).is_known
-    both: BoolArray = (
-        identifiability.determined | known | oriented_components(identifiability, priors)[identifiability.component]
-    )
-    return both
+    has_prior = priors.of_first(len(identifiability.component)).is_known
+    is_oriented = oriented_components(identifiability, priors)[identifiability.component]
+    determined: BoolArray = identifiability.determined | has_prior | is_oriented
+    return determined

@@ -118,13 +118,13 @@ class OneCoinInference(SkillInference):
 
     is_free: BoolArray  # workers whose skill, if they have one, is an estimate: not gold
 
-    def at(self, skills: FloatArray) -> "OneCoinInference":
+    def with_skills(self, skills: FloatArray) -> "OneCoinInference":
         """Return the inference with other skills."""
         return replace(self, skills=skills)
 
     def agreement_score(self, skills: FloatArray) -> WorkerScore:
         """Return the score at these skills."""
-        return self.at(skills).score()
+        return self.with_skills(skills).score()
 
     def scale_range(self) -> tuple[float, float]:
         """Return (1, 1): the model of even classes fixes the scale of the skills."""

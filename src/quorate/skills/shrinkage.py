@@ -108,7 +108,7 @@ def shrunk_skills(
     gold = np.zeros(n_workers, dtype=bool) if is_gold is None else is_gold
     n_answers = np.where(gold, 0, blocks.per_worker).astype(np.float64)
     has_answers = n_answers > 0
-    n_seen = int(has_answers.sum())
+    n_with_answers = int(has_answers.sum())
     n_gold = int(gold.sum())
     (sizes,) = blocks.sum(_task_sizes)
     mean_size = sizes[1] / max(sizes[0], 1.0)  # mean number of answers per task, averaged over answers
@@ -128,14 +128,14 @@ def shrunk_skills(
     converged = False
     n_passes = 0
     noise = 1.0
-    moved = 0.0
+    mean_change = 0.0
     while n_passes < MAX_PASSES and not converged:
         n_passes += 1
-        evidence = max(mean_size - 1, 1.0) / (
-            1 + max(mean_size - 2, 0.0) * float((np.clip(x, 0.0, 1.0) ** 2).sum() - n_gold) / max(n_workers - n_gold, 1)
-        )
+        sum_of_squares = float((np.clip(x, 0.0, 1.0) ** 2).sum() - n_gold)
+        redundancy = max(mean_size - 2, 0.0) * sum_of_squares / max(n_workers - n_gold, 1)  # (R - 2) mean x²
+        information_factor = max(mean_size - 1, 1.0) / (1 + redundancy)
         both_know = float(np.clip(mu, 0.0, 0.9)) ** 2
-        noise = ((1 - both_know) * guess_noise + both_know * known_noise - both_know**2) / np.sqrt(evidence)
+        noise = ((1 - both_know) * guess_noise + both_know * known_noise - both_know**2) / np.sqrt(information_factor)
         signed, squares = sums(x, x * x + v)
         prior_precision, prior_centre = _prior_of_workers(mu, s2, known, n_workers)
         precision = squares / noise + prior_precision
@@ -146,19 +146,23 @@ def shrunk_skills(
         residual = np.concatenate([target, 1 / precision])
         residual -= state
         residual[n_workers:][gold] = 0.0
-        moved = float(np.abs(residual[:n_workers]).sum() / max(n_workers - n_gold, 1))
+        mean_change = float(np.abs(residual[:n_workers]).sum() / max(n_workers - n_gold, 1))
         x, v = np.split(steps.next(state, residual), 2)
         np.clip(x, lowest, 1 - MARGIN, out=x)
         np.clip(v, MIN_SKILL_VARIANCE, 1.0, out=v)
         x[gold] = 1.0
         v[gold] = 0.0
-        seen_skill, own_variance = (x, v) if n_seen == n_workers else (x[has_answers], v[has_answers])
-        mu = (seen_skill.sum() + PRIOR_WORKERS * PRIOR_MEAN) / (n_seen + PRIOR_WORKERS)
-        spread = ((seen_skill - mu) ** 2).sum() + own_variance.sum()
-        s2 = max((spread + PRIOR_WORKERS * PRIOR_VARIANCE) / (n_seen + PRIOR_WORKERS), MIN_VARIANCE)
-        converged = n_passes > MIN_PASSES and moved < tolerance
+        estimated_skill = x
+        estimated_variance = v
+        if n_with_answers < n_workers:
+            estimated_skill = x[has_answers]
+            estimated_variance = v[has_answers]
+        mu = (estimated_skill.sum() + PRIOR_WORKERS * PRIOR_MEAN) / (n_with_answers + PRIOR_WORKERS)
+        squares_around_mu = ((estimated_skill - mu) ** 2).sum() + estimated_variance.sum()
+        s2 = max((squares_around_mu + PRIOR_WORKERS * PRIOR_VARIANCE) / (n_with_answers + PRIOR_WORKERS), MIN_VARIANCE)
+        converged = n_passes > MIN_PASSES and mean_change < tolerance
     average = max(float(x @ n_answers) / max(n_answers.sum(), 1.0), 0.0)
-    return SkillPosterior(x, v, float(mu), float(s2), average, float(noise), n_passes, moved, converged)
+    return SkillPosterior(x, v, float(mu), float(s2), average, float(noise), n_passes, mean_change, converged)
 
 
 def _centred_sums(blocks: Blocks, frequency: FloatArray) -> Callable[[FloatArray, FloatArray | None], Sums]:

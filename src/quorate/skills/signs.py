@@ -93,14 +93,14 @@ def _cheapest_tree_of_table(n_workers: int, i: IntArray, j: IntArray, cost: Floa
     position[i, j] = position[j, i] = np.arange(len(i))
     least = np.full(n_workers, np.inf)  # cost of the cheapest pair of each remaining worker with the tree
     link = np.zeros(n_workers, dtype=np.int64)  # the other worker of this pair
-    is_left = np.ones(n_workers, dtype=bool)
+    is_remaining = np.ones(n_workers, dtype=bool)
     tree = []
     for _ in range(n_workers):
-        left = np.flatnonzero(is_left)
-        worker = int(left[np.argmin(least[left])])
+        remaining = np.flatnonzero(is_remaining)
+        worker = int(remaining[np.argmin(least[remaining])])
         if least[worker] < np.inf:  # otherwise it is the first of another component
             tree.append(position[worker, link[worker]])
-        is_left[worker] = False
+        is_remaining[worker] = False
         is_less = cost_of[worker] < least
         least[is_less] = cost_of[worker, is_less]
         link[is_less] = worker
@@ -147,10 +147,10 @@ def orient(skills: FloatArray, component: IntArray, anchored: BoolArray) -> tupl
 
 def _propagate_signs(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArray:
     """Return signs by the signs of the pairs from the first worker of each component along a breadth-first tree."""
-    joined = evidence != 0
-    i = i[joined]
-    j = j[joined]
-    evidence = evidence[joined]
+    has_sign = evidence != 0
+    i = i[has_sign]
+    j = j[has_sign]
+    evidence = evidence[has_sign]
     # An additional root, connected to the first worker of each component, makes one tree of all components.
     first_of_component = np.arange(n)
     unite(first_of_component, i, j)

@@ -76,9 +76,9 @@ class TaskSums:
     spread: float  # G
     even: bool  # every task has weight one; otherwise 1/(R - 1)
 
-    def contributions(self, tried: FloatArray) -> FloatArray:
-        """Return psi of each answer: its agreements times the peers' skills, minus their mean at the skill `tried`."""
-        table = peer_table(self.x, tried, self.frequency)
+    def contributions(self, skill: FloatArray) -> FloatArray:
+        """Return psi of each answer: its agreements times the peers' skills, minus their mean at the worker's skill."""
+        table = peer_table(self.x, skill, self.frequency)
         return answer_pulls([self.block], table, np.array([0.0, 1 / self.spread]), self.even, len(self.block.worker))
 
     @cached_property
@@ -135,7 +135,8 @@ class ScoreContributions:
 
     block: Block  # all tasks
     psi: FloatArray  # contribution of each answer to the score, D·(r - x)
-    known: FloatArray = field(default_factory=lambda: np.zeros(0))  # [workers]: error of a prior skill, in units of b
+    # [workers]: error of a prior skill, in units of b; empty without prior skills
+    prior_errors: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def variance(self) -> FloatArray:
@@ -143,25 +144,27 @@ class ScoreContributions:
         inside = self.block.answers
         squares = np.bincount(self.block.worker[inside], self.psi[inside] ** 2, self.block.n_workers)
         total: FloatArray = squares.astype(np.float64, copy=False)
-        return total + self.known**2 if len(self.known) else total
+        return total + self.prior_errors**2 if len(self.prior_errors) else total
 
     def draw(self, k: int, rng: np.random.Generator) -> FloatArray:
         """Return b for k draws; workers × draws."""
         n_workers = self.block.n_workers
-        known = np.flatnonzero(self.known)
+        with_prior = np.flatnonzero(self.prior_errors)
         b = np.zeros((n_workers, k))
-        n_rows = self.block.n_tasks + len(known)
+        n_tasks = self.block.n_tasks
+        n_rows = n_tasks + len(with_prior)  # a sign per task, then one per worker with a prior skill
         batch = max(MIN_SIGN_ROWS, n_workers)  # rows of signs that take little memory
         for start in range(0, n_rows, batch):
             stop = min(start + batch, n_rows)
             signs = rng.integers(0, 2, (stop - start, k), dtype=np.int8)
             signs += signs
             signs -= 1
-            n_here = max(min(stop, self.block.n_tasks) - start, 0)
-            if n_here:
-                signed_sums(self.block.span(start, start + n_here), self.psi, signs[:n_here], b)
-            of_known = known[max(start - self.block.n_tasks, 0) : max(stop - self.block.n_tasks, 0)]
-            b[of_known] += self.known[of_known, None] * signs[n_here:]
+            n_tasks_in_batch = max(min(stop, n_tasks) - start, 0)
+            if n_tasks_in_batch:
+                tasks = self.block.span(start, start + n_tasks_in_batch)
+                signed_sums(tasks, self.psi, signs[:n_tasks_in_batch], b)
+            workers = with_prior[max(start - n_tasks, 0) : max(stop - n_tasks, 0)]
+            b[workers] += self.prior_errors[workers, None] * signs[n_tasks_in_batch:]
         return b
 
 
@@ -198,23 +201,31 @@ def peer_error(
     n_workers = len(curvature.diagonal)
     is_informed = curvature.diagonal > 0
     scale = np.where(is_informed, curvature.diagonal, 1.0)[:, None]
-    known = contributions.variance / scale[:, 0] ** 2  # the variance of o
+    fixed_variance = contributions.variance / scale[:, 0] ** 2  # of o
     at_once = max(1, min(draws, MAX_ENTRIES // max(n_workers, 1)))
-    both, squared, total, relative = (np.zeros(n_workers) for _ in range(4))
+    # Sums over the draws, for each worker: o², o times the move if the peers move, too, its square, and E².
+    fixed_squares = np.zeros(n_workers)
+    products = np.zeros(n_workers)
+    moving_squares = np.zeros(n_workers)
+    relative_squares = np.zeros(n_workers)
     for done in tracked("estimating intervals", range(0, draws, at_once)):
         b = contributions.draw(min(at_once, draws - done), rng)
         d = displacements(curvature, b)
-        moved = (b - curvature.peers @ d) / scale  # move of each raw estimate if its peers move, too
-        alone = b / scale  # if its peers are fixed
-        of_peers = (shared @ (x[:, None] * d)) / scale
-        both += np.einsum("wk,wk->w", moved, alone)
-        squared += np.einsum("wk,wk->w", alone, alone)
-        total += np.einsum("wk,wk->w", moved, moved)
-        relative += np.einsum("wk,wk->w", of_peers, of_peers)
-    slope = np.divide(both, squared, out=np.ones(n_workers), where=squared > draws * MIN_STANDARD_DEVIATION**2)
-    rest = np.maximum(total - slope * both, 0.0) / max(draws - 1, 1)
-    f = slope**2 + np.divide(rest, known, out=np.zeros(n_workers), where=known > MIN_STANDARD_DEVIATION**2)
-    return PeerError(np.where(is_informed, np.maximum(f, 1.0), 1.0), np.where(is_informed, relative / draws, 0.0))
+        move_if_fixed = b / scale  # o, of each raw estimate if its peers are fixed
+        move = (b - curvature.peers @ d) / scale  # if its peers move, too
+        relative_error = (shared @ (x[:, None] * d)) / scale  # E
+        products += np.einsum("wk,wk->w", move, move_if_fixed)
+        fixed_squares += np.einsum("wk,wk->w", move_if_fixed, move_if_fixed)
+        moving_squares += np.einsum("wk,wk->w", move, move)
+        relative_squares += np.einsum("wk,wk->w", relative_error, relative_error)
+    is_moved = fixed_squares > draws * MIN_STANDARD_DEVIATION**2
+    slope = np.divide(products, fixed_squares, out=np.ones(n_workers), where=is_moved)
+    residual_variance = np.maximum(moving_squares - slope * products, 0.0) / max(draws - 1, 1)
+    is_variable = fixed_variance > MIN_STANDARD_DEVIATION**2
+    f = slope**2 + np.divide(residual_variance, fixed_variance, out=np.zeros(n_workers), where=is_variable)
+    return PeerError(
+        np.where(is_informed, np.maximum(f, 1.0), 1.0), np.where(is_informed, relative_squares / draws, 0.0)
+    )
 
 
 def displacements(curvature: Curvature, b: FloatArray) -> FloatArray:
