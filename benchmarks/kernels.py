@@ -46,7 +46,7 @@ def passes(n_answers: int) -> dict[str, Callable[[], Any]]:
         "step of one-coin EM": lambda: kernels.one_coin_e_step(pieces, log_right, log_wrong, shift),
         "sums of the intervals": lambda: kernels.power_sums(pieces, x, x, False),
         "counting responses": lambda: kernels.response_counts(pieces, WORKERS, CLASSES),
-        "joining components": lambda: kernels.joined_workers(pieces, WORKERS),
+        "joining components": lambda: kernels.component_roots(pieces, WORKERS),
         "votes": lambda: [kernels.vote_sums(piece, x) for piece in pieces],
         "posterior to labels": lambda: [labels(piece, logs, shift) for piece in pieces],
     }

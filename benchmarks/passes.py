@@ -69,11 +69,11 @@ class Partitions:
         self._pass(parameters)
         return (kernel(part, *parameters) for part in self.parts)
 
-    def joined(self) -> Any:
+    def component_roots(self) -> Any:
         """Return the roots of the connected components; each partition returns two 4-byte arrays over workers."""
         self.n_passes += 1
         self.returned += 2 * 4 * self.blocks.n_workers
-        return self.blocks.joined()
+        return self.blocks.component_roots()
 
 
 def passes_of(method: str, n_workers: int, n_classes: int, n_answers: int, n_partitions: int) -> Partitions:

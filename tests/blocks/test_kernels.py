@@ -246,7 +246,7 @@ def test_the_probabilities_of_answers_are_summed_by_worker(seed: int) -> None:
 @given(seed=st.integers(0, 10_000), most=st.integers(1, 3))
 def test_workers_are_joined_with_the_other_copy_of_those_they_met(seed: int, most: int) -> None:
     block = a_block(seed, n_tasks=8, most=most)
-    root = kernels.joined_workers([block], block.n_workers)
+    root = kernels.component_roots([block], block.n_workers)
     resolve_roots(root)
     n = block.n_workers
     slow = list(range(2 * n))
@@ -265,7 +265,7 @@ def test_workers_who_are_not_kept_join_nobody(seed: int, is_kept: list[bool]) ->
     inside = kept[block.worker]
     start = np.concatenate([[0], np.cumsum(inside)])[block.start]
     smaller = Block(start, block.worker[inside], block.label[inside], block.n_workers, block.n_classes)
-    roots = [kernels.joined_workers([block], 9, kept), kernels.joined_workers([smaller], 9)]
+    roots = [kernels.component_roots([block], 9, kept), kernels.component_roots([smaller], 9)]
     for root in roots:
         resolve_roots(root)
     assert roots[0].tolist() == roots[1].tolist()

@@ -26,7 +26,7 @@ def test_no_other_label_costs_less(costs: list[int], odds: list[int]) -> None:
     table, p = np.array(costs, float).reshape(3, 3), np.array(odds) / sum(odds)
     found = least_expected_cost(vote_of(p.tolist()), table, "cost")
     expected = [sum(p[true] * table[label, true] for true in range(3)) for label in range(3)]
-    assert found.beside["cost"][0] == pytest.approx(expected[int(found.label[0])])
+    assert found.extra_columns["cost"][0] == pytest.approx(expected[int(found.label[0])])
     assert expected[int(found.label[0])] <= min(expected) + 1e-9
 
 
@@ -49,5 +49,5 @@ def test_costs_are_stated_where_the_confidence_is_and_under_a_name() -> None:
     p = np.array([[0.9, 0.1], [0.6, 0.4]])
     voted = Vote(np.log(p), p, np.array([0, 0]), np.zeros(2, dtype=bool), is_stated=np.array([True, False]))
     costs = np.array([[0.0, 1.0], [1.0, 0.0]])
-    assert np.allclose(least_expected_cost(voted, costs, "cost").beside["cost"], [0.1, np.nan], equal_nan=True)
-    assert least_expected_cost(voted, costs).beside == {}
+    assert np.allclose(least_expected_cost(voted, costs, "cost").extra_columns["cost"], [0.1, np.nan], equal_nan=True)
+    assert least_expected_cost(voted, costs).extra_columns == {}

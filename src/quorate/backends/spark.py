@@ -27,8 +27,8 @@ from quorate.backends.spark_executor import (
     Slices,
     Summing,
     bitwise_or,
+    component_roots_in,
     count_answers,
-    joined_in,
     peer_bits_in,
     tasks_up_to_hash,
     tasks_with_gold,
@@ -167,11 +167,11 @@ class SparkBlocks:
         """Return the tasks of known class in memory, in the order of the hashes of their ids."""
         return in_order_of_hash(list(self.each_named(tasks_with_gold)))
 
-    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
-        """Return the root of each worker and of its copy; see `Blocks.joined`."""
+    def component_roots(self, is_kept: BoolArray | None = None) -> IntArray:
+        """Return the root of each worker and of its copy; see `Blocks.component_roots`."""
         parent = np.arange(2 * self.n_workers, dtype=np.int32)
         all_nodes = parent.copy()
-        with self._broadcast(joined_in, (self.n_workers, is_kept)) as broadcast:
+        with self._broadcast(component_roots_in, (self.n_workers, is_kept)) as broadcast:
             for (roots_of_part,) in self.rdd.mapPartitionsWithIndex(Summing(broadcast)).toLocalIterator():
                 unite(parent, all_nodes, roots_of_part)
         return parent

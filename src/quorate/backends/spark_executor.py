@@ -11,7 +11,7 @@ import pyarrow as pa
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy
 from quorate.backends.spark_packing import Piece, RowTotals, from_stream
 from quorate.blocks.block import Block, Sums, no_abstentions
-from quorate.blocks.kernels import joined_workers, peer_bits
+from quorate.blocks.kernels import component_roots, peer_bits
 from quorate.blocks.sampling import hash_ids
 from quorate.blocks.worker_rows import slices_of
 
@@ -128,13 +128,13 @@ def count_answers(blocks: Iterable[Block]) -> Sums:
     return (per_worker,)
 
 
-def joined_in(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray | None = None) -> tuple[IntArray]:
-    """Return the roots of `quorate.blocks.kernels.joined_workers`, as sums of a kernel.
+def component_roots_in(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray | None = None) -> tuple[IntArray]:
+    """Return the roots of `quorate.blocks.kernels.component_roots`, as sums of a kernel.
 
-    >>> joined_in([Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), 2, 2)], 2)[0].tolist()
+    >>> component_roots_in([Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), 2, 2)], 2)[0].tolist()
     [0, 1, 1, 0]
     """
-    return (joined_workers(blocks, n_workers, is_kept),)
+    return (component_roots(blocks, n_workers, is_kept),)
 
 
 def peer_bits_in(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> tuple[Any]:

@@ -40,7 +40,7 @@ class Abstentions:
     """The abstentions of consecutive tasks: those on task t are entries start[t] to start[t + 1] - 1.
 
     >>> abstentions = Abstentions(np.array([0, 1, 3]), np.array([4, 5, 6]), np.array([0, 0, 1]))
-    >>> abstentions.per_task.tolist(), abstentions.taken(np.array([1])).worker.tolist()
+    >>> abstentions.per_task.tolist(), abstentions.of_tasks(np.array([1])).worker.tolist()
     ([1, 2], [5, 6])
     """
 
@@ -62,7 +62,7 @@ class Abstentions:
         """Return the same abstentions in arrays that hold no others."""
         return Abstentions(self.start - self.start[0], self.worker[self.rows], self.symbol[self.rows])
 
-    def taken(self, order: IntArray) -> "Abstentions":
+    def of_tasks(self, order: IntArray) -> "Abstentions":
         """Return the abstentions of the tasks in `order`, in this order."""
         start, within = _runs(self.start, order)
         return Abstentions(start, self.worker[within], self.symbol[within])
@@ -132,14 +132,15 @@ class Block:
 
     def span(self, low: int, high: int) -> "Block":
         """Return the tasks from low to high - 1, as a block that shares its arrays."""
+        abstentions = self.abstentions
+        if abstentions is not None:
+            abstentions = replace(abstentions, start=abstentions.start[low : high + 1])
         return replace(
             self,
             start=self.start[low : high + 1],
             first=self.first + low,
             gold=None if self.gold is None else self.gold[low:high],
-            abstentions=None
-            if self.abstentions is None
-            else replace(self.abstentions, start=self.abstentions.start[low : high + 1]),
+            abstentions=abstentions,
         )
 
     def symbols(self, n_symbols: int) -> IntArray:
@@ -157,11 +158,11 @@ class Block:
         """Whether the class of each task is known."""
         return np.zeros(self.n_tasks, dtype=bool) if self.gold is None else self.gold >= 0
 
-    def only(self, kept: BoolArray) -> "Block":
-        """Return the tasks that are kept, as a block with its own arrays."""
-        return self.taken(np.flatnonzero(kept))
+    def only(self, is_chosen: BoolArray) -> "Block":
+        """Return the chosen tasks, as a block with its own arrays."""
+        return self.of_tasks(np.flatnonzero(is_chosen))
 
-    def taken(self, order: IntArray) -> "Block":
+    def of_tasks(self, order: IntArray) -> "Block":
         """Return the tasks in `order`, in this order, as a block with its own arrays."""
         start, within = _runs(self.start, order)
         return replace(
@@ -171,7 +172,7 @@ class Block:
             label=self.label[within],
             gold=None if self.gold is None else self.gold[order],
             symbol=None if self.symbol is None else self.symbol[within],
-            abstentions=None if self.abstentions is None else self.abstentions.taken(order),
+            abstentions=None if self.abstentions is None else self.abstentions.of_tasks(order),
         )
 
 
@@ -215,11 +216,12 @@ class Blocks(Sized, Protocol):
     def gold_tasks(self) -> Block:
         """Return the tasks of known class in memory, in the order of the hashes of their ids."""
 
-    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
+    def component_roots(self, is_kept: BoolArray | None = None) -> IntArray:
         """Return the root of each worker i and of its copy i + n in the double cover of the interaction graph.
 
-        Two workers of a task are joined each to the copy of the other. So a component has one root if it has an odd
-        cycle, and two otherwise. Only the answers of kept workers count; by default all.
+        A link connects each of two workers of a task with the copy of the other. So a component has one root if it has
+        an odd cycle, and two otherwise (`quorate.graph.components.components_of_roots`). Only the answers of kept
+        workers count; by default all.
         """
 
 
@@ -250,12 +252,13 @@ def count_gold(blocks: Blocks) -> int:
     >>> count_gold(blocks_of(answers)), count_gold(blocks_of(answers, np.zeros(10, int)))
     (0, 10)
     """
-    (n_known,) = blocks.sum(_count_known)
-    return int(n_known[0])
+    (n_gold,) = blocks.sum(_count_gold_tasks)
+    return int(n_gold[0])
 
 
-def _count_known(blocks: Iterable[Block]) -> Sums:
-    return (np.array([float(sum(int(block.is_known.sum()) for block in blocks))]),)
+def _count_gold_tasks(blocks: Iterable[Block]) -> Sums:
+    n_gold = sum(int(block.is_known.sum()) for block in blocks)
+    return (np.array([float(n_gold)]),)
 
 
 def check_codes(block: Block) -> Block:
@@ -283,7 +286,7 @@ def in_order_of_hash(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
     """Concatenate blocks, with the tasks in the order of the hashes of their ids: the same on every backend.
 
     >>> block = Block(np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1, 0, 0]), n_workers=2, n_classes=2)
-    >>> one, two = (in_order_of_hash([(block.taken(np.array(order)), pa.array(ids))])
+    >>> one, two = (in_order_of_hash([(block.of_tasks(np.array(order)), pa.array(ids))])
     ...             for order, ids in (([0, 1], ["b", "a"]), ([1, 0], ["a", "b"])))
     >>> one.label.tolist() == two.label.tolist()
     True
@@ -291,7 +294,7 @@ def in_order_of_hash(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
     from quorate.blocks.sampling import hash_ids  # which imports this module
 
     order = np.argsort(hash_ids(pa.concat_arrays([names for _, names in parts])), kind="stable")
-    merged = one_block([block for block, _ in parts]).taken(order)
+    merged = one_block([block for block, _ in parts]).of_tasks(order)
     return merged if merged.gold is not None else replace(merged, gold=np.zeros(0, np.int32))
 
 

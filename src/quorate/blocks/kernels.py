@@ -449,7 +449,7 @@ def tetrad_sums(block: Block, frequency: FloatArray, u: FloatArray) -> FloatArra
     return out
 
 
-def joined_workers(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray | None = None) -> IntArray:
+def component_roots(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray | None = None) -> IntArray:
     """Return the root of each worker i and of its copy i + n in the double cover of the interaction graph.
 
     Args:
@@ -458,7 +458,7 @@ def joined_workers(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray |
         is_kept: workers whose answers count; all by default.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
-    >>> joined_workers([block], 2).tolist()
+    >>> component_roots([block], 2).tolist()
     [0, 1, 1, 0]
     """
     parent = np.arange(2 * n_workers, dtype=np.int32)

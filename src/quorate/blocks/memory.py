@@ -26,7 +26,7 @@ from quorate.blocks.block import (
     in_order_of_hash,
     no_abstentions,
 )
-from quorate.blocks.kernels import joined_workers, peer_bits, peer_counts
+from quorate.blocks.kernels import component_roots, peer_bits, peer_counts
 from quorate.blocks.numpy_kernels import resolve_roots
 from quorate.errors import NotInMemoryError
 
@@ -154,9 +154,9 @@ class MemoryBlocks:
             return in_order_of_hash([(gold_block, pc.select(self.task_ids, from_numpy(is_known)))])
         return gold_block if gold_block.gold is not None else replace(gold_block, gold=np.zeros(0, np.int32))
 
-    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
-        """Return the root of each worker and of its copy; see `Blocks.joined`."""
-        parent = joined_workers(self.pieces, self.n_workers, is_kept)
+    def component_roots(self, is_kept: BoolArray | None = None) -> IntArray:
+        """Return the root of each worker and of its copy; see `Blocks.component_roots`."""
+        parent = component_roots(self.pieces, self.n_workers, is_kept)
         resolve_roots(parent)
         return parent
 

@@ -78,10 +78,10 @@ def powers(block: Block, table: FloatArray, even: int) -> None:
     task, worker, _ = answers_of(block)
     omega = (np.where(block.per_task > 1, 1.0, 0.0) if even else _omega(block))[task]
     x = table[worker, 0]
-    known = table[worker, 1]
-    q2, q3, q4, peer_known = (_by_task(block, power)[task] - power for power in (x**2, x**3, x**4, known))
-    both = omega * omega
-    sums = (omega * q2, both * q2, both * q3, both * q4, both * q2 * q2, omega * peer_known)
+    second_column = table[worker, 1]
+    q2, q3, q4, peer_sum = (_by_task(block, values)[task] - values for values in (x**2, x**3, x**4, second_column))
+    omega2 = omega * omega
+    sums = (omega * q2, omega2 * q2, omega2 * q3, omega2 * q4, omega2 * q2 * q2, omega * peer_sum)
     for k, values in enumerate(sums):
         table[:, 2 + k] += np.bincount(worker, values, len(table))
 
@@ -287,10 +287,10 @@ def _peer_pairs(
     task, worker, label = answers_of(block)
     n = len(table)
     omega = np.ones(block.n_tasks) if even else _omega(block)
-    ahead = block.start[1:][task] - block.start[0] - np.arange(len(task)) - 1  # later answers to the same task
-    if ahead.sum() <= MAX_PAIRS_PER_ANSWER * len(task):
-        first = np.repeat(np.arange(len(task)), ahead)
-        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(ahead) - ahead, ahead)
+    n_later = block.start[1:][task] - block.start[0] - np.arange(len(task)) - 1  # later answers to the same task
+    if n_later.sum() <= MAX_PAIRS_PER_ANSWER * len(task):
+        first = np.repeat(np.arange(len(task)), n_later)
+        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(n_later) - n_later, n_later)
         i = worker[first]
         j = worker[second]
         products = (label[first] == label[second]) - table[i, 2 + label[second]] - table[j, 2 + label[first]]
@@ -552,10 +552,10 @@ def resolve_roots(parent: IntArray) -> None:
     [0, 0, 0]
     """
     while True:
-        further = parent[parent]
-        if np.array_equal(further, parent):
+        grandparent = parent[parent]
+        if np.array_equal(grandparent, parent):
             return
-        parent[:] = further
+        parent[:] = grandparent
 
 
 def mark_peers(block: Block, bits: IntArray, low: int, high: int, words: int) -> None:
@@ -573,9 +573,8 @@ def mark_peers(block: Block, bits: IntArray, low: int, high: int, words: int) ->
         mask = np.zeros(words, np.uint64)
         np.bitwise_or.at(mask, worker_pool >> 6, np.uint64(1) << (worker_pool & 63).astype(np.uint64))
         bits[worker_pool[(worker_pool >= low) & (worker_pool < high)] - low] |= mask
-    for gap in range(
-        min(int(block.per_task[~large].max(initial=0)), MAX_PAIRED_ANSWERS)
-    ):  # at gap zero, a worker is its own peer
+    n_gaps = min(int(block.per_task[~large].max(initial=0)), MAX_PAIRED_ANSWERS)
+    for gap in range(n_gaps):  # at gap zero, a worker is its own peer
         near = np.flatnonzero((task[gap:] == task[: len(task) - gap]) & ~large[task[gap:]])
         for i, j in ((worker[near], worker[near + gap]), (worker[near + gap], worker[near])):
             is_within = (i >= low) & (i < high)

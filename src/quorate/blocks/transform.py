@@ -10,7 +10,7 @@ import numpy as np
 
 from quorate.arrays import BoolArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sampled, Sums, count_gold
-from quorate.blocks.kernels import joined_workers
+from quorate.blocks.kernels import component_roots
 from quorate.blocks.memory import answers_in, memory_blocks, symbols_in
 from quorate.blocks.numpy_kernels import unite
 
@@ -257,17 +257,17 @@ class TransformedBlocks:
         kept = changed.only(changed.is_known)
         return kept if kept.gold is not None else replace(kept, gold=np.zeros(0, np.int32))
 
-    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
-        """Return the roots of `Blocks.joined` after the change."""
+    def component_roots(self, is_kept: BoolArray | None = None) -> IntArray:
+        """Return the roots of `Blocks.component_roots` after the change."""
         all_nodes = np.arange(2 * self.n_workers, dtype=np.int32)
         parent = all_nodes.copy()
-        for roots_of_block in self.map(_joined_in, self.n_workers, is_kept):
+        for roots_of_block in self.map(_component_roots_of_block, self.n_workers, is_kept):
             unite(parent, all_nodes, roots_of_block)
         return parent
 
 
-def _joined_in(block: Block, n_workers: int, is_kept: BoolArray | None) -> IntArray:
-    return joined_workers([block], n_workers, is_kept)
+def _component_roots_of_block(block: Block, n_workers: int, is_kept: BoolArray | None) -> IntArray:
+    return component_roots([block], n_workers, is_kept)
 
 
 def _answers_per_worker(blocks: Iterable[Block], n_workers: int) -> Sums:

@@ -277,16 +277,15 @@ class _Problem:
         self.scorer = scorer if renaming is None else scorer.renamed(renaming.new_class)
         assert gold.gold is not None
         self.label = gold.gold.astype(np.int64)
-        both = one_block([replace(self.gold, gold=None), replace(self.other_tasks, gold=None)])
-        self.both = both
-        self.posterior = self.scorer(both) / self.scorer.weights.sum()
+        self.all_tasks = one_block([replace(self.gold, gold=None), replace(self.other_tasks, gold=None)])
+        self.posterior = self.scorer(self.all_tasks) / self.scorer.weights.sum()
         class_counts = self.posterior.sum(axis=0) + 1
         self.class_prior = class_counts / class_counts.sum()
 
     @cached_property
     def pooled(self) -> FloatArray:
         """Pooled confusion matrix of all answers."""
-        return pooled_matrix(self.scorer.votes(self.both).T @ self.posterior)[0]
+        return pooled_matrix(self.scorer.votes(self.all_tasks).T @ self.posterior)[0]
 
     def corrected(self, kind: str, kappa: float, use: FloatArray, blocks: Blocks | None) -> TemperedScorer:
         """Return the scorer corrected by some of the gold labels.
@@ -301,23 +300,23 @@ class _Problem:
         chosen = np.flatnonzero(use)
         if kind == NONE or len(chosen) == 0 or (kind == VOTES and self.gold.n_classes > MAX_VOTE_CLASSES):
             return scorer
-        gold = self.gold.taken(chosen)
+        gold = self.gold.of_tasks(chosen)
         label = self.label[chosen]
         weight = self.gold_weight[chosen]
         if kind == TASKS:
             return self._task_correction(scorer, gold, label, kappa, weight)
         if blocks is None:
-            known = np.full(self.both.n_tasks, -1, np.int32)
-            known[chosen] = label
-            blocks = MemoryBlocks(replace(self.both, gold=known))
+            gold_in_use = np.full(self.all_tasks.n_tasks, -1, np.int32)
+            gold_in_use[chosen] = label
+            blocks = MemoryBlocks(replace(self.all_tasks, gold=gold_in_use))
         model = scorer.models[0]
         if kind == VOTES:
-            first = self._vote_correction(scorer, gold, label, kappa, weight)
-            model = model.refit(blocks, _Normalised(first))
+            corrected = self._vote_correction(scorer, gold, label, kappa, weight)
+            model = model.refit(blocks, _Normalised(corrected))
             refitted = replace(scorer, models=(model, scorer.models[1]))
             return self._vote_correction(refitted, gold, label, kappa, weight)
-        first = self._task_correction(scorer, gold, label, kappa, weight)
-        model = model.refit(blocks, _Normalised(first))
+        corrected = self._task_correction(scorer, gold, label, kappa, weight)
+        model = model.refit(blocks, _Normalised(corrected))
         model = model.refit(blocks, ModelPosterior(model))
         refitted = replace(scorer, models=(model, scorer.models[1]))
         return self._task_correction(refitted, gold, label, kappa, weight)

@@ -100,7 +100,7 @@ def identify(answers: Answered, known: BoolArray | None = None) -> Identifiabili
     >>> identify(triangle).identifiable.tolist()
     [True]
     """
-    component, bipartite = components_of_roots(blocks_of(answers).joined())
+    component, bipartite = components_of_roots(blocks_of(answers).component_roots())
     edges: Edges = _edges_not_in_memory
     if isinstance(answers, Answers):
         edges = partial(_edges_of_answers, answers)

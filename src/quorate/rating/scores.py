@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, StoredBlocks, Sums
-from quorate.blocks.kernels import joined_workers
+from quorate.blocks.kernels import component_roots
 from quorate.blocks.memory import memory_blocks
 from quorate.blocks.numpy_kernels import answers_of, unite
 from quorate.graph.components import components_of_roots
@@ -71,7 +71,7 @@ class ScoreBlocks:
             return np.zeros(1, np.int64), np.zeros(1, bool)
         n_raters = len(self.worker_ids)
         if self.counts.n_repeats == 0:
-            return components_of_roots(self.blocks.joined())
+            return components_of_roots(self.blocks.component_roots())
         all_raters = np.arange(2 * n_raters, dtype=np.int32)
         parent = all_raters.copy()
         for partial_parent in self.blocks.map(joined_distinct, n_raters):
@@ -145,12 +145,12 @@ def count_design(blocks: Iterable[Block], cells: int, n_raters: int, values: Flo
 
 
 def joined_distinct(block: Block, n_raters: int) -> IntArray:
-    """Return the roots of `joined_workers` for a block in which a rater may have answered a task several times."""
+    """Return the roots of `component_roots` for a block in which a rater may have answered a task several times."""
     task, worker, _ = answers_of(block)
     begins = first_of_rater(task, worker)
     start = np.concatenate([[0], np.cumsum(np.bincount(task[begins], minlength=block.n_tasks))])
     label = np.zeros(int(begins.sum()), np.int32)
-    return joined_workers([Block(start, worker[begins].astype(np.int32), label, n_raters, 1)], n_raters)
+    return component_roots([Block(start, worker[begins].astype(np.int32), label, n_raters, 1)], n_raters)
 
 
 def answers_per_task(block: Block) -> IntArray:

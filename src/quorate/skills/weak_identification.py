@@ -90,7 +90,7 @@ class BlockGraph:
 
     def roots(self, is_kept: BoolArray) -> IntArray:
         """Connect the kept workers block by block."""
-        return self.blocks.joined(is_kept)
+        return self.blocks.component_roots(is_kept)
 
     def has_peer(self, is_chosen: BoolArray) -> BoolArray:
         """Count the chosen peers of each worker."""

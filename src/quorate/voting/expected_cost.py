@@ -21,7 +21,7 @@ def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") ->
 
     >>> task_vote = Vote(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
     >>> decided = least_expected_cost(task_vote, np.array([[0.0, 9.0], [1.0, 0.0]]), EXPECTED_COST)
-    >>> decided.label.tolist(), decided.beside["expected_cost"].round(6).tolist()
+    >>> decided.label.tolist(), decided.extra_columns["expected_cost"].round(6).tolist()
     ([1], [0.8])
     """
     expected = task_vote.posterior @ costs.T
@@ -37,8 +37,8 @@ def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") ->
     cost = expected[rows, label]
     if task_vote.is_stated is not None:
         cost = np.where(task_vote.is_stated, cost, np.nan)
-    beside = {**task_vote.beside, **({column: cost} if column else {})}
-    return changed_vote(task_vote, label=label, tied=tied, beside=beside)
+    extra_columns = {**task_vote.extra_columns, **({column: cost} if column else {})}
+    return changed_vote(task_vote, label=label, tied=tied, extra_columns=extra_columns)
 
 
 def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
@@ -48,7 +48,7 @@ def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
 
     >>> task_vote = Vote(np.zeros((1, 3)), np.array([[0.4, 0.25, 0.35]]), np.array([0]), np.array([False]))
     >>> decided = in_the_middle(task_vote, pa.array(["1", "2", "3"]))
-    >>> decided.label.tolist(), {name: values.round(2).tolist() for name, values in decided.beside.items()}
+    >>> decided.label.tolist(), {name: values.round(2).tolist() for name, values in decided.extra_columns.items()}
     ([1], {'score': [1.95], 'score_low': [1.0], 'score_high': [3.0]})
     """
     m = len(classes)
@@ -63,7 +63,7 @@ def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
     scores["score"] = np.where(decided.label < 0, np.nan, mean)
     if decided.is_stated is not None:
         scores |= {name: np.where(decided.is_stated, scores[name], np.nan) for name in ("score_low", "score_high")}
-    return changed_vote(decided, beside={**decided.beside, **scores})
+    return changed_vote(decided, extra_columns={**decided.extra_columns, **scores})
 
 
 def numbers_of(classes: pa.Array) -> FloatArray | None:

@@ -39,7 +39,7 @@ def break_ties(
     for run in runs(len(tied), block.n_classes):
         tasks = tied[run]
         is_candidate = leading_classes(scores_of(tasks))
-        tied_block = block.taken(tasks)
+        tied_block = block.of_tasks(tasks)
         votes = vote_sums(tied_block, np.ones(block.n_workers))
         for criterion in [votes] if prior is None else [votes, np.broadcast_to(prior, is_candidate.shape)]:
             is_candidate &= leading_classes(np.where(is_candidate, criterion, -np.inf))

@@ -66,14 +66,14 @@ def vote_weights(answers: Counted | Answered, skills: FloatArray) -> FloatArray:
     >>> vote_weights(answers, np.array([0.6, 0.6, np.nan])).round(3).tolist()
     [1.386, 1.386, 1.386]
     """
-    known = ~np.isnan(skills)
-    n_answers = answers.per_worker[known]
+    is_rated = ~np.isnan(skills)
+    n_answers = answers.per_worker[is_rated]
     if answers.n_classes < 2 or n_answers.sum() == 0:
         return np.ones(len(skills))
     # The mean is negative only if workers of negative skill gave most answers; even then, workers of unknown skill are
     # not assumed to be adversaries.
-    mean = max(float(n_answers @ skills[known] / n_answers.sum()), 0.0)
-    return weight(np.where(known, skills, mean), answers.n_classes)
+    mean = max(float(n_answers @ skills[is_rated] / n_answers.sum()), 0.0)
+    return weight(np.where(is_rated, skills, mean), answers.n_classes)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Vote:
     posterior: FloatArray
     label: IntArray  # -1 for a task without answers
     tied: BoolArray  # whether several classes had the best score
-    beside: Mapping[str, FloatArray] = field(default_factory=dict)  # additional columns of the labels, by name
+    extra_columns: Mapping[str, FloatArray] = field(default_factory=dict)  # of the table of labels, by name
     is_stated: BoolArray | None = None  # tasks whose confidence the answers support; None for all
 
     @property
@@ -141,7 +141,7 @@ class Vote:
     def confidence_stats(self) -> ConfidenceStats:
         """Return the mean confidence, the number of doubtful labels, and ties."""
         totals = ConfidenceTotals()
-        totals.add(self.label, self.confidence, self.tied, self.beside.get(EXPECTED_COST))
+        totals.add(self.label, self.confidence, self.tied, self.extra_columns.get(EXPECTED_COST))
         return totals.confidence_stats()
 
     def chances(self, answers: Answers) -> FloatArray:
@@ -162,7 +162,7 @@ class Vote:
             self.posterior[tasks],
             self.label[tasks],
             self.tied[tasks],
-            {name: values[tasks] for name, values in self.beside.items()},
+            {name: values[tasks] for name, values in self.extra_columns.items()},
             None if self.is_stated is None else self.is_stated[tasks],
         )
 
@@ -196,7 +196,7 @@ class BlockVote(Vote):
             complete: computes the vote on some tasks, or on all for None.
             summed_chances: the sums of `Vote.chances`; None to compute them on demand.
         """
-        public_fields = {"label": rows.label, "tied": rows.tied, "beside": rows.extra_columns}
+        public_fields = {"label": rows.label, "tied": rows.tied, "extra_columns": rows.extra_columns}
         private_fields = {"_rows": rows, "_complete": complete, "_summed_chances": summed_chances}
         for name, value in {**public_fields, **private_fields}.items():
             object.__setattr__(self, name, value)
@@ -217,8 +217,8 @@ class BlockVote(Vote):
         rows: LabelRows = self.__dict__["_rows"]
         complete: Callable[[IntArray | None], Vote] = self.__dict__["_complete"]
 
-        def complete_of(some: IntArray | None) -> Vote:
-            return complete(tasks if some is None else tasks[some])
+        def complete_of(positions: IntArray | None) -> Vote:
+            return complete(tasks if positions is None else tasks[positions])
 
         return BlockVote(rows.of_tasks(tasks), complete_of)
 
@@ -266,7 +266,9 @@ class PosteriorVote(Vote):
 
     def __init__(self, posterior: FloatArray, label: IntArray, tied: BoolArray) -> None:
         """Store the posterior and the labels."""
-        self.__dict__.update({"posterior": posterior, "label": label, "tied": tied, "beside": {}, "is_stated": None})
+        self.__dict__.update(
+            {"posterior": posterior, "label": label, "tied": tied, "extra_columns": {}, "is_stated": None}
+        )
 
     @property
     def scores(self) -> FloatArray:
@@ -366,7 +368,7 @@ class LabelRows:
             margin=task_vote.margin,
             n_answers=n_answers,
             tied=task_vote.tied,
-            extra_columns=task_vote.beside,
+            extra_columns=task_vote.extra_columns,
             **columns,
         )
 
@@ -476,9 +478,9 @@ def weighted_majority(answers: AnswersOrBlock, weights: FloatArray) -> Vote:
         against = tally(answers, np.minimum(weights, 0.0)).sum(axis=1)
     shares = np.empty_like(scores)
     for run in runs(*scores.shape):
-        cast = np.maximum(scores[run] if against is None else scores[run] - against[run, None], 0.0)
-        total = by_row(np.add, cast)[:, None]
-        shares[run] = np.where(total > 0, cast / np.where(total > 0, total, 1.0), 1 / answers.n_classes)
+        votes = np.maximum(scores[run] if against is None else scores[run] - against[run, None], 0.0)
+        total = by_row(np.add, votes)[:, None]
+        shares[run] = np.where(total > 0, votes / np.where(total > 0, total, 1.0), 1 / answers.n_classes)
     return decide(answers, scores, shares)
 
 
@@ -520,11 +522,11 @@ def reveal(task_vote: Vote, gold: IntArray) -> Vote:
     >>> reveal(task_vote, np.array([0])).posterior.tolist()
     [[1.0, 0.0]]
     """
-    known = np.flatnonzero(gold >= 0)
+    gold_tasks = np.flatnonzero(gold >= 0)
     scores = task_vote.scores.copy()
-    scores[known, gold[known]] += 2 * MAX_LOG_ODDS + np.ptp(scores[known], axis=1)
+    scores[gold_tasks, gold[gold_tasks]] += 2 * MAX_LOG_ODDS + np.ptp(scores[gold_tasks], axis=1)
     tied = task_vote.tied.copy()
-    tied[known] = False
+    tied[gold_tasks] = False
     posterior = clamp_gold(task_vote.posterior, gold)
     label = hold_labels(task_vote.label, gold)
     return changed_vote(task_vote, scores=scores, posterior=posterior, label=label, tied=tied)
