@@ -145,6 +145,12 @@ def test_advice_on_gold_has_the_old_name_of_its_random_tasks() -> None:
         assert np.array_equal(advice.drawn, advice.is_random)
 
 
+def test_the_agreement_of_a_worker_has_its_old_name() -> None:
+    by_worker = quorate.agreement(ROWS).by_worker
+    with pytest.warns(DeprecationWarning, match=r"WorkerAgreement\.alike is now WorkerAgreement\.agreeing_share"):
+        assert by_worker.alike is by_worker.agreeing_share
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = quorate.nonsense  # type: ignore[attr-defined]

@@ -140,7 +140,7 @@ def test_many_classes_are_counted_without_a_table_of_them(monkeypatch: pytest.Mo
     monkeypatch.setattr("quorate.answers.MAX_CELLS_PER_ANSWER", 0)
     sparse = agreement(answers, scale="ordinal", draws=1)
     assert {name: each.value for name, each in sparse.overall.items()} == pytest.approx(dense, abs=1e-12)
-    assert sparse.by_worker.alike == pytest.approx(agreement(answers, draws=1).by_worker.alike)
+    assert sparse.by_worker.agreeing_share == pytest.approx(agreement(answers, draws=1).by_worker.agreeing_share)
 
 
 # --- laws ---
@@ -188,14 +188,14 @@ def test_a_worker_against_the_rest_is_what_its_pairs_say() -> None:
             own = labels.pop(answers.worker[answers.task == t].tolist().index(w))
             alike += [np.mean([other == own for other in labels])] if labels else []
         assert found.shared[w] == len(alike)
-        assert found.alike[w] == pytest.approx(np.mean(alike))
+        assert found.agreeing_share[w] == pytest.approx(np.mean(alike))
         assert found.low[w] <= found.kappa[w] <= found.high[w]
 
 
 def test_a_worker_of_few_shared_tasks_gets_no_interval() -> None:
     found = agreement({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
     assert found.workers.to_pylist()[0]["kappa_low"] is None
-    assert found.by_worker.alike.tolist() == [1.0, 1.0]
+    assert found.by_worker.agreeing_share.tolist() == [1.0, 1.0]
 
 
 def test_the_interval_covers_as_often_as_it_says() -> None:

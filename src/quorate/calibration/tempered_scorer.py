@@ -38,8 +38,8 @@ class VoteCorrection:
 class Transition:
     """Probability of each true class given the estimated class, as a table only for the classes of gold labels.
 
-    >>> moved = Transition(np.array([0.5, 1.0]), np.array([1]), np.array([[0.5], [0.0]]))
-    >>> moved(np.array([[0.8, 0.2]])).tolist()
+    >>> transition = Transition(np.array([0.5, 1.0]), np.array([1]), np.array([[0.5], [0.0]]))
+    >>> transition(np.array([[0.8, 0.2]])).tolist()
     [[0.4, 0.6000000000000001]]
     """
 
@@ -49,9 +49,9 @@ class Transition:
 
     def __call__(self, posterior: FloatArray) -> FloatArray:
         """Return the posterior of the true class from that of the estimated class."""
-        moved = posterior * self.kept
-        moved[:, self.gold_classes] += posterior @ self.to_gold
-        return moved
+        of_true_class = posterior * self.kept
+        of_true_class[:, self.gold_classes] += posterior @ self.to_gold
+        return of_true_class
 
 
 @dataclass(frozen=True, eq=False)

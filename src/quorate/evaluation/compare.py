@@ -240,26 +240,25 @@ def compare(
         loaded = replace(loaded, answers=sample.answers, is_sample=True)
         results = {spec: result_of_sample(result, sample) for spec, result in results.items()}
     answers = loaded.answers
-    known = gold_for(loaded, gold)
+    gold_of_task = gold_for(loaded, gold)
     true = labels_for(loaded, truth, "the true labels")
     entries = []
     labels = []
     for number, (spec, (name, options)) in enumerate(zip(chosen, parsed, strict=True)):
         report("methods", number, len(chosen))
         earlier = results.get(spec)
-        entry, label = (
-            _run(spec, name, options, answers, true, known, seed)
-            if earlier is None
-            else _scored(Entry(spec), earlier, true)
-        )
+        if earlier is None:
+            entry, label = _run(spec, name, options, answers, true, gold_of_task, seed)
+        else:
+            entry, label = _scored(Entry(spec), earlier, true)
         entries.append(entry)
         labels.append(label)
     report("methods", len(chosen), len(chosen))
     agreement = _agreement(labels)
     for number, entry in enumerate(entries):
-        others = [other for other in range(len(entries)) if other != number]
-        with_others = _known_shares(agreement[number][other] for other in others)
-        among_others = _known_shares(agreement[one][two] for one, two in combinations(others, 2))
+        other_numbers = [other for other in range(len(entries)) if other != number]
+        with_others = _known_shares(agreement[number][other] for other in other_numbers)
+        among_others = _known_shares(agreement[one][two] for one, two in combinations(other_numbers, 2))
         doubts = entry.doubts
         if len(with_others) > 1 and max(with_others) < MIN_AGREEMENT <= float(np.mean(among_others)):
             alone = "on most tasks its labels differ from those of every other method; do not rely on them"
@@ -267,7 +266,7 @@ def compare(
         mean = float(np.mean(with_others)) if with_others else None
         entries[number] = replace(entry, agreement=mean, doubts=doubts)
     if true is None:
-        notes = unchecked_models(answers) if known is None else ()
+        notes = unchecked_models(answers) if gold_of_task is None else ()
         warnings = tuple(in_python(warning_line(note)) for note in notes)
         return Comparison(tuple(entries), tuple(labels), answers.n_tasks, None, sample=sample, warnings=warnings)
     plain = aggregate(answers, "majority")
@@ -373,19 +372,18 @@ def _run(
 
 
 def _scored(entry: Entry, result: Result, truth: Source) -> tuple[Entry, IntArray | None]:
-    posterior = METHODS[result.method].posterior
+    """Return the entry with the figures of a result, and its labels."""
     entry = replace(entry, doubts=tuple(note.text for note in result.notes if note.kind in UNRELIABLE_NOTES))
-    return (entry if truth is None else _score(entry, result, truth, posterior)), result.vote.label
-
-
-def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entry:
+    label = result.vote.label
+    if truth is None:
+        return entry, label
     entry = replace(entry, error=expected_error(result, truth).error)
-    if not posterior:
-        return entry
+    if not METHODS[result.method].posterior:
+        return entry, label
     calibration = calibration_error(result, truth)
     if np.isnan(calibration):  # no confidence is stated
-        return entry
-    return replace(entry, log_loss=log_loss(result, truth), calibration_error=calibration)
+        return entry, label
+    return replace(entry, log_loss=log_loss(result, truth), calibration_error=calibration), label
 
 
 def _agreement(labels: Sequence[IntArray | None]) -> list[list[float | None]]:

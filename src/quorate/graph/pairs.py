@@ -119,9 +119,9 @@ def pairs_of_two(block: Block, is_chosen: BoolArray) -> PairStats:
     one = block.worker[first].astype(np.int64)
     two = block.worker[first + 1].astype(np.int64)
     agreed = (block.label[first] == block.label[first + 1]).astype(np.int64)
-    kept = is_chosen[one] | is_chosen[two]
-    counts = np.ones(int(kept.sum()), np.int64)
-    return _collect(np.minimum(one, two)[kept], np.maximum(one, two)[kept], counts, agreed[kept])
+    has_chosen = is_chosen[one] | is_chosen[two]
+    counts = np.ones(int(has_chosen.sum()), np.int64)
+    return _collect(np.minimum(one, two)[has_chosen], np.maximum(one, two)[has_chosen], counts, agreed[has_chosen])
 
 
 def _pairs_of_block(block: Block) -> PairStats:

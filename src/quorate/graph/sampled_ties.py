@@ -57,9 +57,9 @@ def sampled_ties(crowd: Answers, sample: Answers, identifiability: Identifiabili
     >>> sampled_ties(answers, sample, identify(answers), 12)
     SampledTies(loose=(), near_bipartite=())
     """
-    kept: tuple[Answers, SampledTies] | None = crowd.__dict__.get("_sampled_ties")
-    if kept is not None and kept[0] is sample:
-        return kept[1]
+    cached: tuple[Answers, SampledTies] | None = crowd.__dict__.get("_sampled_ties")
+    if cached is not None and cached[0] is sample:
+        return cached[1]
     ties = _search_ties(crowd, sample, identifiability, n_workers)
     crowd.__dict__["_sampled_ties"] = (sample, ties)
     return ties
@@ -160,8 +160,9 @@ def _counted_cut(answers: Answers, cut: Cut) -> Cut:
         counts[answered] = np.add.reduceat(is_member[answers.worker], answers.start[answered], dtype=np.int64)
         return counts
 
-    one = per_task(cut.side)
-    two = per_task(cut.workers & ~cut.side)
-    out = (one + two) * (answers.per_task - one - two)
-    within_sides = (one * (one - 1) + two * (two - 1)) // 2
-    return replace(cut, n_linking=int((out + within_sides).sum()), n_pairs=int((out + within_sides + one * two).sum()))
+    n_first = per_task(cut.side)
+    n_second = per_task(cut.workers & ~cut.side)
+    outward = (n_first + n_second) * (answers.per_task - n_first - n_second)
+    within_sides = (n_first * (n_first - 1) + n_second * (n_second - 1)) // 2
+    linking = outward + within_sides
+    return replace(cut, n_linking=int(linking.sum()), n_pairs=int((linking + n_first * n_second).sum()))

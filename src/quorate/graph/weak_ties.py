@@ -76,9 +76,8 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
     if two_sided:
         side = position > 0
         chosen = _best_prefix(pairs, np.argsort(-np.abs(position), kind="stable"), degree, side)
-        if not side[
-            np.argmax(chosen)
-        ]:  # the sign of an eigenvector is arbitrary: the first worker is on the first side
+        first_worker = np.argmax(chosen)
+        if not side[first_worker]:  # the sign of an eigenvector is arbitrary: the first worker is on the first side
             side = ~side
         return _cut(pairs, chosen, side & chosen, max(1 + value, 0.0))
     chosen = _best_prefix(pairs, np.argsort(-position, kind="stable"), degree, None)
@@ -105,7 +104,11 @@ def _best_prefix(pairs: PairStats, order: IntArray, degree: FloatArray, side: Bo
         volume = np.minimum(volume, volume[-1] - volume)
     else:
         n_linking += 2 * np.cumsum(np.bincount(last, np.where(side[pairs.i] == side[pairs.j], w, 0.0), n))
-    low, high = (1, n) if side is not None else (MIN_GROUP_WORKERS - 1, n - MIN_GROUP_WORKERS)
+    low = 1
+    high = n
+    if side is None:
+        low = MIN_GROUP_WORKERS - 1
+        high = n - MIN_GROUP_WORKERS
     share = n_linking / np.maximum(volume, 1e-9)
     chosen = np.zeros(n, dtype=bool)
     chosen[order[: low + int(np.argmin(share[low:high])) + 1]] = True
@@ -117,11 +120,13 @@ def _cut(pairs: PairStats, chosen: BoolArray, side: BoolArray | None, eigenvalue
     i = pairs.i
     j = pairs.j
     n = pairs.shared
-    out = int(n[chosen[i] != chosen[j]].sum())
+    n_outward = int(n[chosen[i] != chosen[j]].sum())
     inside = chosen[i] & chosen[j]
-    n_pairs = out + int(n[inside].sum())
-    within = 0 if side is None else int(n[inside & (side[i] == side[j])].sum())
-    return Cut(chosen, np.zeros_like(chosen) if side is None else side, out + within, n_pairs, eigenvalue)
+    n_pairs = n_outward + int(n[inside].sum())
+    if side is None:
+        return Cut(chosen, np.zeros_like(chosen), n_outward, n_pairs, eigenvalue)
+    n_within_sides = int(n[inside & (side[i] == side[j])].sum())
+    return Cut(chosen, side, n_outward + n_within_sides, n_pairs, eigenvalue)
 
 
 MAX_GROUPS = 100  # that are reported, the largest first; each of them needs dozens of additional answers
@@ -190,10 +195,12 @@ def articulation_points(answers: Answers, most: int) -> list[ArticulationPoint]:
     by_members: dict[tuple[int, ...], ArticulationPoint] = {}
     for k, worker, inside, outside in pieces[:MAX_GROUPS]:
         subtree_roots = child[group == k] if k >= 0 else child[v == worker]
-        under = np.concatenate([_workers_below(tree, root, n) for root in subtree_roots.tolist()])
-        rest = np.setdiff1d(all_workers, np.append(under, worker))
-        piece, rest = (under, rest) if k >= 0 else (rest, under)
-        point = _smaller_side(piece, rest, worker, inside, outside)
+        below_worker = np.concatenate([_workers_below(tree, root, n) for root in subtree_roots.tolist()])
+        all_others = np.setdiff1d(all_workers, np.append(below_worker, worker))
+        if k >= 0:
+            point = _smaller_side(below_worker, all_others, worker, inside, outside)
+        else:
+            point = _smaller_side(all_others, below_worker, worker, inside, outside)
         by_members[tuple(point.members.tolist())] = point
     return sorted(by_members.values(), key=lambda point: (-len(point.members), point.members.tolist()))
 
@@ -209,28 +216,43 @@ def _thin_pieces(
     compared = answers.by_worker(answers.per_task[answers.task] > 1).astype(np.int64)
     total = int((answers.per_worker > 0).sum()) - 1
     sums = (size, inside * (size > 0))  # a task without other answers is also a subtree, but links no worker
-    under, tied = (np.bincount(joint, values, answers.n_workers).astype(np.int64) for values in sums)
-    above = np.unique(joint[size > 0])
-    number = np.concatenate([np.arange(len(joint)), np.full(len(above), -1)])
-    worker = np.concatenate([joint, above])
-    workers = np.concatenate([size.astype(np.int64), total - under[above]])
-    shared = np.concatenate([inside, compared[above] - tied[above]])
-    smaller = np.minimum(workers, total - workers)
+    n_below, shared_below = (np.bincount(joint, values, answers.n_workers).astype(np.int64) for values in sums)
+    with_workers_below = np.unique(joint[size > 0])
+    number = np.concatenate([np.arange(len(joint)), np.full(len(with_workers_below), -1)])
+    worker = np.concatenate([joint, with_workers_below])
+    n_workers = np.concatenate([size.astype(np.int64), total - n_below[with_workers_below]])
+    shared = np.concatenate([inside, compared[with_workers_below] - shared_below[with_workers_below]])
+    smaller = np.minimum(n_workers, total - n_workers)
     thin = np.flatnonzero((smaller >= 2) & (np.minimum(shared, compared[worker] - shared) < most))
     thin = thin[np.lexsort([worker[thin], -smaller[thin]])]
     columns = (number[thin], worker[thin], shared[thin], compared[worker[thin]] - shared[thin])
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _smaller_side(piece: IntArray, rest: IntArray, joint: int, inside: int, outside: int) -> ArticulationPoint:
-    """Return the smaller side as the group, with the articulation point if it shares at least as many tasks with it."""
-    group, n_inside, other = (piece, inside, outside) if len(piece) <= len(rest) else (rest, outside, inside)
-    if n_inside >= other:
-        return ArticulationPoint(np.sort(np.append(group, joint)), other, joint)
-    return ArticulationPoint(np.sort(group), n_inside, joint)
+def _smaller_side(piece: IntArray, rest: IntArray, worker: int, inside: int, outside: int) -> ArticulationPoint:
+    """Return the smaller side as the group, with the articulation point if it shares at least as many tasks with it.
+
+    Args:
+        piece: workers of one side.
+        rest: workers of the other side.
+        worker: the articulation point.
+        inside: number of tasks that it shares with the piece.
+        outside: number of tasks that it shares with the rest.
+    """
+    group = piece
+    shared_with_group = inside
+    shared_with_others = outside
+    if len(piece) > len(rest):
+        group = rest
+        shared_with_group = outside
+        shared_with_others = inside
+    if shared_with_group >= shared_with_others:
+        return ArticulationPoint(np.sort(np.append(group, worker)), shared_with_others, worker)
+    return ArticulationPoint(np.sort(group), shared_with_group, worker)
 
 
 def _workers_below(tree: _Tree, node: int, n_workers: int) -> IntArray:
+    """Return the workers in the subtree of a node."""
     first = tree.preorder[node]
     inside = (tree.preorder[:n_workers] >= first) & (tree.preorder[:n_workers] < first + tree.size[node])
     return np.flatnonzero(inside)
@@ -265,7 +287,8 @@ def _spanning_tree(answers: Answers) -> _Tree:
     preorder[order[0]] = 0
     for level in levels[1:]:
         offset = starts_of(size[level])[:-1]
-        first = np.searchsorted(parent_rank := _rank(parent[level]), parent_rank)
+        parent_rank = _rank(parent[level])
+        first = np.searchsorted(parent_rank, parent_rank)
         preorder[level] = preorder[parent[level]] + 1 + offset - offset[first]
     return _Tree(parent, levels, preorder, np.where(preorder < nodes, size, 0))
 
@@ -302,7 +325,7 @@ def _blocks(answers: Answers, tree: _Tree) -> IntArray:
     for level in reversed(tree.levels[1:]):
         np.minimum.at(low, tree.parent[level], low[level])
         np.maximum.at(high, tree.parent[level], high[level])
-    is_cross_edge = ~(_above(u, w, pre, size) | _above(w, u, pre, size))
+    is_cross_edge = ~(_is_ancestor(u, w, pre, size) | _is_ancestor(w, u, pre, size))
     node = np.concatenate(tree.levels[2:]) if len(tree.levels) > 2 else np.zeros(0, np.int64)
     parent = tree.parent[node]
     leads_outside = (low[node] < pre[parent]) | (high[node] >= pre[parent] + size[parent])
@@ -313,10 +336,10 @@ def _blocks(answers: Answers, tree: _Tree) -> IntArray:
     return block.astype(np.int64)
 
 
-def _above(a: IntArray, b: IntArray, pre: IntArray, size: IntArray) -> BoolArray:
+def _is_ancestor(a: IntArray, b: IntArray, pre: IntArray, size: IntArray) -> BoolArray:
     """Return whether node a is an ancestor of node b, or b itself."""
-    above: BoolArray = (pre[a] <= pre[b]) & (pre[b] < pre[a] + size[a])
-    return above
+    is_ancestor: BoolArray = (pre[a] <= pre[b]) & (pre[b] < pre[a] + size[a])
+    return is_ancestor
 
 
 MIN_SAFE_TIES = 50  # with this number of linking tasks the sign is reliable, by the table in the module docstring
@@ -363,10 +386,12 @@ def loose_groups(
             if anchor is not None and anchor in inside:  # report the side without gold
                 inside = np.setdiff1d(np.arange(len(members)), inside)
             groups.append(LooseGroup(inside, point.shared, count_linking_tasks(answers, inside)[1], point.by))
-    cut = weakest_cut(pairs, len(members), two_sided=False, anchor=anchor) if pairs is not None else None
+    cut = None if pairs is None else weakest_cut(pairs, len(members), two_sided=False, anchor=anchor)
     # The articulation point may be on either side of the same division.
     if cut is not None and all(_n_different_workers(cut.workers, group.workers) > 1 for group in groups):
-        groups += _of_cut(cut, answers)
+        group_of_cut = _group_of_cut(cut, answers)
+        if group_of_cut is not None:
+            groups.append(group_of_cut)
     groups.sort(key=lambda group: (-len(group.workers), group.workers.tolist()))
     return [
         replace(group, workers=members[group.workers], by=int(members[group.by]) if group.by >= 0 else -1)
@@ -380,13 +405,16 @@ def _has_two_hubs(pairs: PairStats, n_workers: int) -> bool:
     return int((n_peers == n_workers - 1).sum()) >= 2
 
 
-def _of_cut(cut: Cut, answers: Answers | None) -> list[LooseGroup]:
+def _group_of_cut(cut: Cut, answers: Answers | None) -> LooseGroup | None:
+    """Return the group of a cut if few tasks link it or, without answers, few answer pairs; otherwise None."""
     inside = np.flatnonzero(cut.workers)
     if answers is None:
-        return [LooseGroup(inside, cut.n_linking, cut.n_pairs, exact=False)] if has_few_links(cut) else []
+        if not has_few_links(cut):
+            return None
+        return LooseGroup(inside, cut.n_linking, cut.n_pairs, exact=False)
     ties, n_tasks = count_linking_tasks(answers, inside)
-    is_group = ties <= MAX_SHARED_TASKS * n_tasks or cut.n_linking <= MAX_SHARED_PAIRS * cut.n_pairs
-    return [LooseGroup(inside, ties, n_tasks)] if is_group and ties < MIN_SAFE_TIES else []
+    is_loose = ties <= MAX_SHARED_TASKS * n_tasks or cut.n_linking <= MAX_SHARED_PAIRS * cut.n_pairs
+    return LooseGroup(inside, ties, n_tasks) if is_loose and ties < MIN_SAFE_TIES else None
 
 
 def within(crowd: Answers, positions: IntArray, members: IntArray) -> Answers:
@@ -402,12 +430,12 @@ def within(crowd: Answers, positions: IntArray, members: IntArray) -> Answers:
     >>> within(answers, np.array([1]), np.array([1])).worker.tolist()
     [0]
     """
-    kept, task = np.unique(crowd.task[positions], return_inverse=True)
+    tasks, task = np.unique(crowd.task[positions], return_inverse=True)
     return Answers(
         task,
         np.searchsorted(members, crowd.worker[positions]),
         crowd.label[positions],
-        take(crowd.task_names, kept),
+        take(crowd.task_names, tasks),
         take(crowd.worker_names, members),
         crowd.classes,
     )

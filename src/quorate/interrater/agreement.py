@@ -1,5 +1,6 @@
 """Inter-annotator agreement: coefficients overall, by class, of each worker with the other workers, and by group."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,10 +52,16 @@ class WorkerAgreement:
     """How each worker agrees with the others who answered the same tasks; NaN if there are none."""
 
     shared: FloatArray  # number of the worker's tasks that other workers answered, too
-    alike: FloatArray  # share of the other workers' answers to them that equal the worker's
+    agreeing_share: FloatArray  # share of the other workers' answers to them that equal the worker's
     kappa: FloatArray  # this share above agreement by chance, with the worker's and the crowd's response bias
     low: FloatArray  # interval of kappa
     high: FloatArray
+
+    @property
+    def alike(self) -> FloatArray:
+        """Deprecated name of `agreeing_share`."""
+        warnings.warn("WorkerAgreement.alike is now WorkerAgreement.agreeing_share", DeprecationWarning, stacklevel=2)
+        return self.agreeing_share
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,10 +125,14 @@ class Agreement(Shown):
         """One row per worker: worker, n_shared, percent_agreement with the others, kappa and its interval."""
         by_worker = self.by_worker
         columns: dict[str, Any] = {"worker": self.answers.worker_names, "n_shared": by_worker.shared.astype(np.int64)}
-        for name in ("alike", "kappa", "low", "high"):
-            values = getattr(by_worker, name)
-            title = {"alike": PERCENT, "low": "kappa_low", "high": "kappa_high"}.get(name, name)
-            columns[title] = from_numpy(values, mask=np.isnan(values))
+        figures = {
+            PERCENT: by_worker.agreeing_share,
+            "kappa": by_worker.kappa,
+            "kappa_low": by_worker.low,
+            "kappa_high": by_worker.high,
+        }
+        for name, values in figures.items():
+            columns[name] = from_numpy(values, mask=np.isnan(values))
         return Table(table_of(columns))
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,10 +167,10 @@ class Agreement(Shown):
         "Two workers agree on 50% of shared tasks (Krippendorff's alpha 0.00)."
         """
         alpha = self.overall[ALPHA]
-        alike = self.overall[PERCENT]
-        if alike.value is None:
+        percent_agreement = self.overall[PERCENT]
+        if percent_agreement.value is None:
             return "No task has two answers, so agreement cannot be measured."
-        text = f"Two workers agree on {alike.value:.0%} of shared tasks"
+        text = f"Two workers agree on {percent_agreement.value:.0%} of shared tasks"
         if alpha.value is None:
             return f"{text}; every answer is the same, so this shows nothing about the workers."
         ends = "" if alpha.low is None else f", {self.level:.0%} interval {alpha.low:.2f} to {alpha.high:.2f}"
@@ -238,20 +249,21 @@ def agreement(
     answers = as_reading(source, reading).answers
     if scale not in SCALES:
         raise unknown_name_error(scale, SCALES, "scale= (--scale)")
-    where = scale_of(scale, answers.classes, ranked)
+    positions = scale_of(scale, answers.classes, ranked)
 
     def weighted(sums: AgreementSums) -> FloatArray:
         return random_weights(sums, np.random.default_rng(seed), draws)
 
-    sums = sum_over_groups(count_answers(answers), answers.n_classes, where)
-    groups = []
-    for k in range(0 if answers.group is None or answers.group_names is None else len(answers.group_names)):
-        part = answers.where(answers.group[answers.worker] == k)  # type: ignore[index]  # there are groups
-        group_sums = sum_over_groups(count_answers(part), part.n_classes, where)
-        groups.append(with_intervals(group_sums, where, weighted(group_sums), level=level))
+    sums = sum_over_groups(count_answers(answers), answers.n_classes, positions)
+    by_group = []
+    if answers.group is not None and answers.group_names is not None:
+        for k in range(len(answers.group_names)):
+            part = answers.where(answers.group[answers.worker] == k)
+            group_sums = sum_over_groups(count_answers(part), part.n_classes, positions)
+            by_group.append(with_intervals(group_sums, positions, weighted(group_sums), level=level))
     weights = weighted(sums)
-    overall = with_intervals(sums, where, weights, level=level)
-    return Agreement(answers, scale, level, overall, tuple(groups), sums, weights)
+    overall = with_intervals(sums, positions, weights, level=level)
+    return Agreement(answers, scale, level, overall, tuple(by_group), sums, weights)
 
 
 def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scale | None:
@@ -309,7 +321,7 @@ def against_rest(answers: Answers, level: float = LEVEL) -> WorkerAgreement:
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2, 2], "worker": list("abcab"), "label": list("xxyyy")})
-    >>> against_rest(answers).alike.tolist()
+    >>> against_rest(answers).agreeing_share.tolist()
     [0.75, 0.75, 0.0]
     """
     from scipy.special import stdtrit
@@ -339,12 +351,12 @@ def _paired_labels(blocks: Iterable[Block]) -> Sums:
     """Return the number of answers of each class to tasks with several answers."""
     sums: list[Sums] = []
     for block in blocks:
-        shared, _ = _with_others(block)
+        shared, _ = _answers_with_others(block)
         sums.append((np.bincount(shared.label, minlength=shared.n_classes).astype(np.float64),))
     return added(sums)
 
 
-def _with_others(block: Block) -> tuple[Answers, FloatArray]:
+def _answers_with_others(block: Block) -> tuple[Answers, FloatArray]:
     """Return the answers of a block to tasks with several answers, and the share of the others that equals each."""
     part = answers_in(block)
     is_shared = part.per_task > 1
@@ -356,9 +368,10 @@ def _agreement_sums(blocks: Iterable[Block], class_share: FloatArray) -> Sums:
     """Return sums over the shared tasks of each worker: of one, of the share of others that agrees, and of chance."""
     sums: list[Sums] = []
     for block in blocks:
-        shared, alike = _with_others(block)
+        shared, agreeing_share = _answers_with_others(block)
         chance = class_share[shared.label]
-        sums.append((shared.by_worker(np.ones(len(alike))), shared.by_worker(alike), shared.by_worker(chance)))
+        n = shared.by_worker(np.ones(len(chance)))
+        sums.append((n, shared.by_worker(agreeing_share), shared.by_worker(chance)))
     return added(sums)
 
 
@@ -368,12 +381,12 @@ def _squared_changes(
     """Return the sums of the squared changes of kappa by single tasks, for the jackknife."""
     sums: list[Sums] = []
     for block in blocks:
-        shared, alike = _with_others(block)
+        shared, agreeing_share = _answers_with_others(block)
         worker = shared.worker
         excess = class_share[shared.label] - expected[worker]
         squares = []
         for mean, middle in zip(agreed, centre, strict=True):
-            change = alike - mean[worker] - excess * (1 - middle)[worker]
+            change = agreeing_share - mean[worker] - excess * (1 - middle)[worker]
             squares.append(shared.by_worker(change * change))
         sums.append((np.stack(squares),))
     return added(sums)

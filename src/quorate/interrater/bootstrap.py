@@ -58,10 +58,10 @@ def extreme_tasks(sums: AgreementSums, scale: Scale | None = None) -> AgreementS
     once = np.ones(len(pairs))
     squared_distance, gwet_distance, place, place_squared = np.zeros((4, len(pairs)))
     if scale is not None:
-        at = scale.spread(answers)
-        place = r * (at[first] + at[second]) / 2
-        place_squared = r * (at[first] ** 2 + at[second] ** 2) / 2
-        squared_distance = r**2 / 2 * (at[first] - at[second]) ** 2 / (r - 1)
+        position = scale.spread(answers)
+        place = r * (position[first] + position[second]) / 2
+        place_squared = r * (position[first] ** 2 + position[second] ** 2) / 2
+        squared_distance = r**2 / 2 * (position[first] - position[second]) ** 2 / (r - 1)
         disagreement = np.where(first == second, 1.0, scale.gwet_disagreement(first, second))
         gwet_distance = np.where(is_split, r / 2 * disagreement / (r - 1), 0.0)
     return AgreementSums(

@@ -82,17 +82,22 @@ class GladPriors:
         ease: FloatArray | None = None,
     ) -> "GladPriors":
         """Fill in defaults; refuse arrays that do not fit the answers."""
-        given = {"ability": (ability, answers.n_workers), "ease": (ease, answers.n_tasks)}
-        means = []
-        for name, (values, n) in given.items():
-            mean = np.full(n, PRIOR_MEAN) if values is None else np.asarray(values, np.float64)
-            if mean.shape != (n,) or not np.isfinite(mean).all():
-                raise OptionError(
-                    f"{name} must be {n:,} numbers, one for each {'task' if name == 'ease' else 'worker'}"
-                )
-            means.append(mean)
         m = answers.n_classes
-        return cls(np.full(m, 1 / m) if prior is None else check_prior(prior, m), *means)
+        return cls(
+            prior=np.full(m, 1 / m) if prior is None else check_prior(prior, m),
+            ability=_prior_means(ability, answers.n_workers, "ability", "worker"),
+            ease=_prior_means(ease, answers.n_tasks, "ease", "task"),
+        )
+
+
+def _prior_means(means: FloatArray | None, n: int, name: str, owner: str) -> FloatArray:
+    """Return the prior means of the workers or tasks; refuse means that do not fit the answers."""
+    if means is None:
+        return np.full(n, PRIOR_MEAN)
+    means = np.asarray(means, np.float64)
+    if means.shape != (n,) or not np.isfinite(means).all():
+        raise OptionError(f"{name} must be {n:,} numbers, one for each {owner}")
+    return means
 
 
 @dataclass(frozen=True)
@@ -203,17 +208,17 @@ def _newton(
         curvature += np.maximum(sums((p - right) * second), 0.0)
     step: FloatArray = np.clip((sums((right - p) * first) - (value - mean)) / curvature, -MAX_STEP, MAX_STEP)
 
-    def objective(at: FloatArray, x: FloatArray) -> FloatArray:
-        value_there: FloatArray = sums(right * x - _softplus(x)) - (at - mean) ** 2 / 2
-        return value_there
+    def objective(parameter: FloatArray, x: FloatArray) -> FloatArray:
+        log_posterior: FloatArray = sums(right * x - _softplus(x)) - (parameter - mean) ** 2 / 2
+        return log_posterior
 
     before = objective(value, x)
     for _ in range(MAX_HALVINGS):
-        falls = objective(value + step, product(value + step)) < before
-        if not falls.any():
+        is_lower = objective(value + step, product(value + step)) < before
+        if not is_lower.any():
             return value + step
-        step[falls] /= 2
-    new_value: FloatArray = value + np.where(falls, 0.0, step)
+        step[is_lower] /= 2
+    new_value: FloatArray = value + np.where(is_lower, 0.0, step)
     return new_value
 
 

@@ -55,26 +55,26 @@ def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> BinarySc
     task = binary.task
     worker = binary.worker
     value = binary.value
-    at = binary.component[worker]
-    n_messages = np.maximum(np.bincount(at), 1)
+    component = binary.component[worker]  # of each message
+    n_messages = np.maximum(np.bincount(component), 1)
     # Every run draws the same noise, so that all classes are treated equally.
     to_task = np.random.default_rng(seed).normal(1.0, 1.0, len(task))
     for _ in range(iterations):
-        to_worker = _from_the_others(value * to_task, task, binary.by_task)
-        to_task = _from_the_others(value * to_worker, worker, binary.by_worker)
+        to_worker = _sum_of_other_edges(value * to_task, task, binary.by_task)
+        to_task = _sum_of_other_edges(value * to_worker, worker, binary.by_worker)
         # Only signs count, and messages never leave their component: scale each to a mean size of one.
-        size = np.bincount(at, np.abs(to_task)) / n_messages
-        to_task /= np.where(size > 0, size, 1.0)[at]
+        size = np.bincount(component, np.abs(to_task)) / n_messages
+        to_task /= np.where(size > 0, size, 1.0)[component]
     message = value * to_task
     n_answers = np.maximum(binary.by_worker(np.ones(len(worker))), 1)
     return BinaryScores(binary.by_task(message), binary.by_task(np.abs(message)), binary.by_worker(to_task) / n_answers)
 
 
-def _from_the_others(message: FloatArray, node: IntArray, sums: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _sum_of_other_edges(message: FloatArray, node: IntArray, sums: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Return for each edge the sum of the messages of its node's other edges; zero if it is only a rounding error."""
-    from_others = sums(message)[node] - message
-    from_others[np.abs(from_others) <= ROUNDING_LEVEL * sums(np.abs(message))[node]] = 0.0
-    return from_others
+    other_sum = sums(message)[node] - message
+    other_sum[np.abs(other_sum) <= ROUNDING_LEVEL * sums(np.abs(message))[node]] = 0.0
+    return other_sum
 
 
 def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -> Result:

@@ -144,24 +144,25 @@ class _Point:
     alpha: FloatArray  # dual of each row
     beta: FloatArray  # dual of ξ ≥ 0
 
-    def moved(self, by: "_Point", length: float) -> "_Point":
+    def plus(self, change: "_Point", length: float) -> "_Point":
         """Return the point plus `length` times the change."""
         return _Point(
-            self.eta + length * by.eta,
-            self.xi + length * by.xi,
-            self.t + length * by.t,
-            self.alpha + length * by.alpha,
-            self.beta + length * by.beta,
+            self.eta + length * change.eta,
+            self.xi + length * change.xi,
+            self.t + length * change.t,
+            self.alpha + length * change.alpha,
+            self.beta + length * change.beta,
         )
 
-    def longest(self, by: "_Point") -> float:
+    def max_length(self, change: "_Point") -> float:
         """Return the largest step length, up to 1/STEP_FRACTION, at which no variable is negative."""
         limit = 1 / STEP_FRACTION
-        pairs = ((self.xi, by.xi), (self.t, by.t), (self.alpha, by.alpha), (self.beta, by.beta))
-        for value, change in pairs:
-            falling = change < 0
-            if falling.any():
-                limit = min(limit, float((value[falling] / -change[falling]).min()))
+        for name in ("xi", "t", "alpha", "beta"):
+            value = getattr(self, name)
+            slope = getattr(change, name)
+            is_falling = slope < 0
+            if is_falling.any():
+                limit = min(limit, float((value[is_falling] / -slope[is_falling]).min()))
         return limit
 
     def complementarity(self) -> float:
@@ -180,37 +181,37 @@ def _solve(answers: Answers, label: IntArray, margin: float, c: float) -> Machin
     n_rows = len(item)
     to_item = sparse.csr_array((np.ones(n_rows), item, np.arange(n_rows + 1)), shape=(n_rows, n)).T.tocsr()
     problem = _Problem(a, item, to_item, margin, c)
-    at = _Point(
+    point = _Point(
         np.zeros(answers.n_workers),
         np.full(n, 2 * margin),
         np.full(n_rows, margin),
         c / 2 / (to_item @ np.ones(n_rows))[item],
         np.full(n, c / 2),
     )
-    best = Machine(at.eta, np.inf, np.inf, 0)
+    best = Machine(point.eta, np.inf, np.inf, 0)
     for step in range(MAX_STEPS):
-        best = min(best, _certify(answers, problem, at.alpha, label, step), key=lambda machine: machine.gap)
+        best = min(best, _certify(answers, problem, point.alpha, label, step), key=lambda machine: machine.gap)
         if best.gap <= MAX_GAP:
             break
         try:
-            mu = at.complementarity()
-            move = _newton(problem, at)
+            mu = point.complementarity()
+            move = _newton(problem, point)
         except linalg.LinAlgError:  # rounding errors, at a very large c; return the best point with its gap
             break
-        alpha_t = at.alpha * at.t
-        beta_xi = at.beta * at.xi
+        alpha_t = point.alpha * point.t
+        beta_xi = point.beta * point.xi
         predictor = move(-alpha_t, -beta_xi)
-        predicted = at.moved(predictor, at.longest(predictor))
+        predicted = point.plus(predictor, point.max_length(predictor))
         target = mu * (predicted.complementarity() / mu) ** 3
         corrector = move(
             target - alpha_t - predictor.alpha * predictor.t,
             target - beta_xi - predictor.beta * predictor.xi,
         )
-        at = at.moved(corrector, STEP_FRACTION * at.longest(corrector))
+        point = point.plus(corrector, STEP_FRACTION * point.max_length(corrector))
     return best
 
 
-def _newton(problem: _Problem, at: _Point) -> Callable[[FloatArray, FloatArray], _Point]:
+def _newton(problem: _Problem, point: _Point) -> Callable[[FloatArray, FloatArray], _Point]:
     """Return the function that solves the Newton system for given changes of αt and βξ.
 
     Everything but η is eliminated: row by row, then task by task. One workers × workers matrix remains.
@@ -218,27 +219,27 @@ def _newton(problem: _Problem, at: _Point) -> Callable[[FloatArray, FloatArray],
     a = problem.a
     item = problem.item
     to_item = problem.to_item
-    w = at.alpha / at.t
+    w = point.alpha / point.t
     weighted = sparse.diags_array(w) @ a
     through = to_item @ weighted
-    pivot = to_item @ w + at.beta / at.xi
+    pivot = to_item @ w + point.beta / point.xi
     centre = to_item.T @ (sparse.diags_array(1 / pivot) @ through)
     matrix = (weighted.T @ (a - centre)).toarray()
     matrix[np.diag_indices_from(matrix)] += 1.0
     factor = linalg.cho_factor(matrix, overwrite_a=True)
-    off_eta = a.T @ at.alpha - at.eta
-    off_xi = to_item @ at.alpha + at.beta - problem.c
-    off_t = problem.margin + at.t - a @ at.eta - at.xi[item]
+    off_eta = a.T @ point.alpha - point.eta
+    off_xi = to_item @ point.alpha + point.beta - problem.c
+    off_t = problem.margin + point.t - a @ point.eta - point.xi[item]
 
     def move(alpha_t: FloatArray, beta_xi: FloatArray) -> _Point:
-        right_of_row = alpha_t / at.t + w * off_t
-        right_of_item = off_xi + to_item @ right_of_row + beta_xi / at.xi
+        right_of_row = alpha_t / point.t + w * off_t
+        right_of_item = off_xi + to_item @ right_of_row + beta_xi / point.xi
         right_of_eta = off_eta + a.T @ right_of_row - through.T @ (right_of_item / pivot)
         eta = linalg.cho_solve(factor, right_of_eta)
         xi = (right_of_item - through @ eta) / pivot
         t = a @ eta + xi[item] - off_t
-        alpha = (alpha_t - at.alpha * t) / at.t
-        beta = (beta_xi - at.beta * xi) / at.xi
+        alpha = (alpha_t - point.alpha * t) / point.t
+        beta = (beta_xi - point.beta * xi) / point.xi
         return _Point(eta, xi, t, alpha, beta)
 
     return move

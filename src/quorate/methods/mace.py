@@ -67,9 +67,18 @@ def mace(
     True
     """
     known = known_classes(gold, answers)
-    how: dict[str, Any] = {"inference": inference, "restarts": restarts, "iterations": iterations}
-    how |= {"noise": noise, "alpha": alpha, "beta": beta, "seed": seed}
-    return mace_result(answers, fit_mace(answers, known, **how), known)
+    fit = fit_mace(
+        answers,
+        known,
+        inference=inference,
+        restarts=restarts,
+        iterations=iterations,
+        noise=noise,
+        alpha=alpha,
+        beta=beta,
+        seed=seed,
+    )
+    return mace_result(answers, fit, known)
 
 
 @dataclass(frozen=True)
@@ -95,17 +104,17 @@ def inference_of(name: str, n_classes: int, alpha: float = 0.5, beta: float = 0.
     if name not in INFERENCES:
         raise unknown_name_error(name, INFERENCES, "inference")
     if name == "vb":
-        return InferenceRule(np.array([alpha, beta]), STRATEGY_PRIOR, _geometric)
-    return InferenceRule(np.full(2, SMOOTHING / n_classes), SMOOTHING / n_classes, _arithmetic)
+        return InferenceRule(np.array([alpha, beta]), STRATEGY_PRIOR, _geometric_mean_shares)
+    return InferenceRule(np.full(2, SMOOTHING / n_classes), SMOOTHING / n_classes, _mean_shares)
 
 
-def _arithmetic(counts: FloatArray) -> FloatArray:
+def _mean_shares(counts: FloatArray) -> FloatArray:
     """Return the maximum likelihood shares of each row of counts."""
     shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
     return shares
 
 
-def _geometric(counts: FloatArray) -> FloatArray:
+def _geometric_mean_shares(counts: FloatArray) -> FloatArray:
     """Return the geometric means of shares that have a Dirichlet distribution with these counts, row by row."""
     from scipy.special import digamma
 

@@ -119,11 +119,13 @@ def _group_confusion(
     columns = (np.linalg.pinv(whiten.T) @ vectors.T).T * values[:, None]
     confusion = np.zeros((n_classes, n_classes))
     weights = np.zeros(n_classes)
-    is_left = np.ones(n_classes, dtype=bool)
+    is_unused = np.ones(n_classes, dtype=bool)
     for column, value in zip(columns, values, strict=True):
-        # The most probable class of the column; if another column has it, the first class that is left.
-        k = int(column.argmax()) if is_left[column.argmax()] else int(is_left.argmax())
-        is_left[k] = False
+        # The most probable class of the column; if another column has it, the first class that none has.
+        k = int(column.argmax())
+        if not is_unused[k]:
+            k = int(is_unused.argmax())
+        is_unused[k] = False
         confusion[:, k] = column
         weights[k] = value**-2
     return confusion, weights

@@ -375,9 +375,8 @@ class _EStep:
         self.units = units
         self.n_groups = len(phi)
         # A worker has few classes and many answers, so logarithms are computed once per worker and given class.
-        probability = np.maximum(
-            theta.reshape(-1, answers.n_classes)[units.observed_symbols], MIN_PROBABILITY
-        )  # theta_w(l, T)
+        # theta_w(l, T)
+        probability = np.maximum(theta.reshape(-1, answers.n_classes)[units.observed_symbols], MIN_PROBABILITY)
         s = repeats[units.observed_symbols // answers.n_classes][:, None]
         self.logs = np.log(probability) + np.log1p(-s)
         self.repeats = s / (s + (1 - s) * probability)
@@ -425,8 +424,9 @@ class _EStep:
         no_answer = self.p_no_answer * q[units.unit_tasks]
         by_group[:, -1] = sum_rows(units.unit_groups, no_answer, self.n_groups)
         could_copy = 1 - no_answer.sum(axis=1)[units.unit_of_cell[units.cell_of_row]]
-        both = sum_rows(answers.worker[rows], np.stack([copied.sum(axis=1), could_copy], axis=1), answers.n_workers)
-        return _own_counts(units, not_copied), by_group, both[:, 0], both[:, 1]
+        repeated_and_could = np.stack([copied.sum(axis=1), could_copy], axis=1)
+        of_worker = sum_rows(answers.worker[rows], repeated_and_could, answers.n_workers)
+        return _own_counts(units, not_copied), by_group, of_worker[:, 0], of_worker[:, 1]
 
 
 def _own_counts(units: Units, weight: FloatArray) -> FloatArray:

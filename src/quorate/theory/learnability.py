@@ -62,8 +62,8 @@ def learnability_conditions(n_workers: int, i: IntArray, j: IntArray, skills: Fl
         raise OptionError(f"skills must be one for each of {n_workers:,} workers, got {len(skills):,}")
     graph = identify_pairs(PairStats.linked(i, j), n_workers)
     is_nonzero = skills != 0
-    both = is_nonzero[i] & is_nonzero[j]
-    without_zeros = identify_pairs(PairStats.linked(i[both], j[both]), n_workers)
+    is_nonzero_pair = is_nonzero[i] & is_nonzero[j]
+    without_zeros = identify_pairs(PairStats.linked(i[is_nonzero_pair], j[is_nonzero_pair]), n_workers)
     shares_with_nonzero = np.zeros(n_workers, dtype=bool)
     shares_with_nonzero[i[is_nonzero[j]]] = True
     shares_with_nonzero[j[is_nonzero[i]]] = True
