@@ -11,8 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from experiments.default_method.data import PEOPLE, Crowd, load_panels, load_public_set
-from quorate.calibration.dependence import tempering
 from quorate.methods.aggregate import aggregate
+from quorate.voting.posterior import tempering
 
 POOLED_ANSWERS = 5.0  # answers of the mean worker that are added to each worker's counts
 

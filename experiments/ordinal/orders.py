@@ -184,7 +184,7 @@ def choose() -> None:
     print(f"| no order | | {plain[0]} | {plain[1]} | {(plain[0].log_loss + plain[1].log_loss) / 2:.4f} |")
     for skilled in SKILLED:
         for settles in SETTLES:
-            with patch.multiple(ordinal, MIN_RELATIVE_SKILL=skilled, ANSWERS_WORTH=settles):
+            with patch.multiple(ordinal, MIN_RELATIVE_SKILL=skilled, MEDIAN_ANSWER_WEIGHT=settles):
                 both = [averaged(of_kind(kind, RUNS[1:2])[0] for kind in kinds) for kinds in (READ, DECIDED_BY_EXPERTS)]
             loss = (both[0].log_loss + both[1].log_loss) / 2
             print(f"| {skilled} | {settles:g} | {both[0]} | {both[1]} | {loss:.4f} |", flush=True)

@@ -15,7 +15,6 @@ from quorate.calibration.dependence import (
     dependence_of,
     measure_dependence,
     residual_products,
-    tempering,
 )
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.datasets.sources import SOURCES
@@ -23,7 +22,7 @@ from quorate.methods.aggregate import aggregate
 from quorate.models.confusion import pooled_confusion
 from quorate.models.scorer import PluralityScorer
 from quorate.skills.shrinkage import response_bias
-from quorate.voting.posterior import softmax
+from quorate.voting.posterior import softmax, tempering
 from tests.crowds import answers_of
 from tests.models.test_copying import copied_crowd
 

@@ -1,8 +1,8 @@
 """Basis of the confidence of the labels (dependence, comparable crowds, gold labels), and the text that states it.
 
-The confidence itself is computed elsewhere: the correlation of errors, and the `tempering` of scores by it, in
-`dependence.py`; the tempered posterior in `tempered_scorer.py`; its calibration in `calibration_law.py`; corrections by
-gold labels in `gold_correction.py`; the interval of the share of right labels in `share_right.py`.
+The confidence itself is computed elsewhere: the correlation of errors in `dependence.py`; the posterior tempered by it
+in `tempered_scorer.py` (`tempering` is in `voting/posterior.py`); its calibration in `calibration_law.py`; corrections
+by gold labels in `gold_correction.py`; the interval of the share of right labels in `share_right.py`.
 """
 
 import warnings

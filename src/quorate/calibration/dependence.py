@@ -23,7 +23,7 @@ from quorate.blocks.memory import blocks_of
 from quorate.models.confusion import AccuracyModel, ConfusionModel
 from quorate.models.scorer import Scorer
 from quorate.statistics import Z_90, Z_95
-from quorate.voting.posterior import softmax
+from quorate.voting.posterior import softmax, tempering
 
 MEASURED = "measured"
 INDEPENDENT = "independent"
@@ -93,16 +93,6 @@ class Dependence:
 
 
 NO_DEPENDENCE = Dependence(0.0, 0.0, 0.0)
-
-
-def tempering(votes_per_task: FloatArray | IntArray, rho: float) -> FloatArray:
-    """Return 1 / design effect of each task, by which its scores are multiplied.
-
-    >>> tempering(np.array([1, 3]), 0.5).tolist()
-    [1.0, 0.5]
-    """
-    factor: FloatArray = 1 / (1 + rho * np.maximum(votes_per_task - 1.0, 0.0))
-    return factor
 
 
 def measure_dependence(

@@ -1,8 +1,8 @@
 """The tempered posterior, before calibration: a mixture of two tempered models, with the corrections by gold.
 
 The first model is that of the confusion matrices (or another model of the answers), the second is the plain vote. The
-scores of each are divided by the task's design effect (`tempering` in `dependence.py`). The weight of the first model
-is the one-factor fit.
+scores of each are divided by the task's design effect (`tempering` in `voting/posterior.py`). The weight of the first
+model is the one-factor fit.
 """
 
 from dataclasses import dataclass, replace
@@ -13,9 +13,8 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block
 from quorate.blocks.kernels import task_scores, vote_sums
-from quorate.calibration.dependence import tempering
 from quorate.models.scorer import Scorer
-from quorate.voting.posterior import softmax
+from quorate.voting.posterior import softmax, tempering
 
 if TYPE_CHECKING:
     from quorate.models.copying import CopyingModel, GroupedScorer

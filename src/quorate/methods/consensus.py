@@ -10,7 +10,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Shown, from_strings
 from quorate.calibration.calibration_law import PEOPLE, calibration_law
-from quorate.calibration.dependence import dependence_of, tempering
+from quorate.calibration.dependence import dependence_of
 from quorate.errors import ColumnTypeError, NoRowsError, OptionError, count, listing, shown
 from quorate.io.columns import order_classes
 from quorate.io.exports.content import as_text
@@ -18,7 +18,7 @@ from quorate.io.read_table import Source
 from quorate.io.skills import read_panel_skills
 from quorate.io.values import id_text
 from quorate.result import Result
-from quorate.voting.posterior import softmax
+from quorate.voting.posterior import softmax, tempering
 from quorate.voting.vote import plug_in_vote, weight
 
 

@@ -25,7 +25,7 @@ from quorate.models.accuracy_prior import MIN_PRIOR_STRENGTH
 from quorate.models.confusion import max_entries
 from quorate.models.scorer import MatrixScorer, Scorer
 from quorate.statistics import is_significant
-from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
+from quorate.voting.posterior import FLOOR, add_one_proportions, softmax, tempering
 
 # Probability that symbols that do not depend on the class are used: one test for the crowd, and one over its workers.
 TEST_LEVEL = 0.01
@@ -73,13 +73,13 @@ def _log_probabilities_of_kind(counts: FloatArray) -> FloatArray | None:
     crowd = counts.sum(axis=0)
     crowd_independent = independent.sum(axis=0)
     ratio = np.ones_like(crowd)
-    crowd_depends = _departs(crowd[None], crowd_independent[None], TEST_LEVEL)[0]
+    crowd_depends = _rejects_independence(crowd[None], crowd_independent[None], TEST_LEVEL)[0]
     if crowd_depends:
         ratio = (crowd + strength) / (crowd_independent + strength)
     prior = bias[:, :, None] * ratio
     prior /= prior.sum(axis=1, keepdims=True)
     expected = prior * by_class[:, None, :]
-    worker_departs = _departs(counts, expected, TEST_LEVEL / len(counts))
+    worker_departs = _rejects_independence(counts, expected, TEST_LEVEL / len(counts))
     if not crowd_depends and not worker_departs.any():
         return None
     of_worker = (counts + strength * prior) / (by_class[:, None, :] + strength)
@@ -87,12 +87,13 @@ def _log_probabilities_of_kind(counts: FloatArray) -> FloatArray | None:
     return logs
 
 
-def _departs(counts: FloatArray, expected: FloatArray, level: float) -> BoolArray:
+def _rejects_independence(counts: FloatArray, expected: FloatArray, level: float) -> BoolArray:
     """Return for each table whether its likelihood-ratio test against the expected counts rejects at this level."""
     terms = counts * np.log(np.maximum(counts, FLOOR) / np.maximum(expected, FLOOR))
     statistic = 2 * (terms - counts + expected).sum(axis=(1, 2))
-    symbols, classes = (counts.sum(axis=axis) > 0 for axis in (2, 1))
-    freedom = np.maximum(symbols.sum(axis=1) - 1, 0) * np.maximum(classes.sum(axis=1) - 1, 0)
+    n_symbols = (counts.sum(axis=2) > 0).sum(axis=1)
+    n_classes = (counts.sum(axis=1) > 0).sum(axis=1)
+    freedom = np.maximum(n_symbols - 1, 0) * np.maximum(n_classes - 1, 0)
     return is_significant(statistic, freedom, level)
 
 
@@ -138,15 +139,19 @@ def prior_preserving_shift(expected_totals: Callable[[FloatArray], Sums], before
     return shift + step
 
 
-def totals_and_slope(scores: FloatArray, tempering: FloatArray) -> tuple[FloatArray, FloatArray]:
+def totals_and_slope(scores: FloatArray, factor: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the expected number of tasks of each class, and its derivative with respect to a shift of the scores.
+
+    Args:
+        scores: tasks × classes.
+        factor: tempering factor of each task, as a column.
 
     >>> [sums.tolist() for sums in totals_and_slope(np.zeros((4, 2)), np.ones((4, 1)))]
     [[2.0, 2.0], [[1.0, -1.0], [-1.0, 1.0]]]
     """
-    posterior = softmax(scores * tempering)
-    tempered = posterior * tempering
-    return posterior.sum(axis=0), np.diag(tempered.sum(axis=0)) - tempered.T @ posterior
+    posterior = softmax(scores * factor)
+    slope_of_class = posterior * factor
+    return posterior.sum(axis=0), np.diag(slope_of_class.sum(axis=0)) - slope_of_class.T @ posterior
 
 
 def several_workers_grade(counts: FloatArray, class_of_symbol: IntArray) -> bool:
@@ -212,12 +217,11 @@ class ClassModel(MatrixScorer):
 
     rho: FloatArray | float  # correlation of errors; or, for answers in memory, the tempering factor of each task
 
-    def tempering(self, block: Block) -> FloatArray:
+    def tempering_factor(self, block: Block) -> FloatArray:
         """Return the tempering factor of each task of a block (1 / design effect), as a column."""
         if isinstance(self.rho, np.ndarray):
             return self.rho[block.tasks][:, None]
-        tempering: FloatArray = 1 / (1 + self.rho * np.maximum(block.per_task - 1.0, 0.0))
-        return tempering[:, None]
+        return tempering(block.per_task, self.rho)[:, None]
 
 
 @dataclass(frozen=True)
@@ -226,7 +230,7 @@ class SymbolModel:
 
     >>> symbols = SymbolModel(np.array([[[0.0, -2.0], [-3.0, 0.0]]]), np.zeros(2))
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), 1, 2, symbol=np.array([1]))
-    >>> symbols.added(block).tolist()
+    >>> symbols.symbol_totals(block).tolist()
     [[-3.0, 0.0]]
     """
 
@@ -239,12 +243,12 @@ class SymbolModel:
         task, cell = _rows(block, n_symbols)
         return task, self.logs.reshape(-1, m)[cell]
 
-    def added(self, block: Block) -> FloatArray:
+    def symbol_totals(self, block: Block) -> FloatArray:
         """Return what the symbols add to the scores of a block's tasks, tasks × classes."""
         task, scores = self.symbol_scores(block)
         sums = [np.bincount(task, column, block.n_tasks) for column in scores.T]
-        added: FloatArray = np.stack(sums, axis=1) + self.shift
-        return added
+        totals: FloatArray = np.stack(sums, axis=1) + self.shift
+        return totals
 
 
 def fit_symbols(answers: Answered, model: ClassModel) -> SymbolModel | None:
@@ -289,8 +293,8 @@ def _totals_of_blocks(blocks: Iterable[Block], model: ClassModel, symbols: Symbo
     after = np.zeros(len(shift))
     slope = np.zeros((len(shift), len(shift)))
     for block in blocks:
-        scores = model.scores(block) + symbols.added(block) + shift
-        block_totals, block_slope = totals_and_slope(scores, model.tempering(block))
+        scores = model.scores(block) + symbols.symbol_totals(block) + shift
+        block_totals, block_slope = totals_and_slope(scores, model.tempering_factor(block))
         after = after + block_totals
         slope = slope + block_slope
     return after, slope
@@ -301,9 +305,9 @@ def _within_task_sums_of_blocks(blocks: Iterable[Block], model: ClassModel, symb
     m = len(model.log_prior)
     total: Sums = (np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros((m, m)))
     for block in blocks:
-        posterior = softmax(model.scores(block) * model.tempering(block))
+        posterior = softmax(model.scores(block) * model.tempering_factor(block))
         of_block = (posterior.sum(axis=0), *within_task_sums(*symbols.symbol_scores(block), posterior))
-        total = tuple(before + added for before, added in zip(total, of_block, strict=True))
+        total = tuple(sums + block_sums for sums, block_sums in zip(total, of_block, strict=True))
     return total
 
 
@@ -336,14 +340,14 @@ def expected_symbol_counts(blocks: Iterable[Block], model: ClassModel, n_symbols
     before = np.zeros(m)
     for block in blocks:
         scores = model.scores(block)
-        tempering = model.tempering(block)
-        before += softmax(scores * tempering).sum(axis=0)
+        factor = model.tempering_factor(block)
+        before += softmax(scores * factor).sum(axis=0)
         task, cell = _rows(block, n_symbols)
         scores_without_row = scores[task]
         inside = block.answers
         row = block.worker[inside].astype(np.int64) * m + block.label[inside]
         scores_without_row[: inside.stop - inside.start] -= rows_at(model.log_theta, row)
-        posterior_without_row = softmax(scores_without_row * tempering[task])
+        posterior_without_row = softmax(scores_without_row * factor[task])
         for column, weight in zip(counts, posterior_without_row.T, strict=True):
             if len(cell) < len(column):  # bincount would make a table of all cells
                 np.add.at(column, cell, weight)
@@ -374,7 +378,7 @@ class WithSymbols:
 
     def scores(self, block: Block) -> FloatArray:
         """Return log P(answers and abstentions, class) of each task."""
-        scores: FloatArray = self.model.scores(block) + self.symbols.added(block)
+        scores: FloatArray = self.model.scores(block) + self.symbols.symbol_totals(block)
         return scores
 
     def renamed(self, new_class: IntArray) -> "WithSymbols":

@@ -21,7 +21,7 @@ from quorate.blocks.memory import answers_in
 from quorate.blocks.worker_rows import dense
 from quorate.models.em import counts_by_posterior
 from quorate.models.scorer import MatrixScorer
-from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
+from quorate.voting.posterior import FLOOR, add_one_proportions, softmax, tempering
 
 EM_STEPS = 10
 MIN_WIDTH = 0.2  # in classes: almost all readings are of the true class
@@ -34,7 +34,7 @@ PRIOR_ANSWERS = 2.5  # pseudo-answers of the kind's matrix per column, times the
 # Least skill of a worker in the median, relative to the best worker of the task, and number of answers that one such
 # answer counts as; chosen on simulated crowds of both models: `python -m experiments.ordinal.orders --choose`.
 MIN_RELATIVE_SKILL = 0.5
-ANSWERS_WORTH = 4.0
+MEDIAN_ANSWER_WEIGHT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,9 @@ class MedianScorer:
 
     def scores(self, block: Block) -> FloatArray:
         """Return the log probability that each class is the median, divided by the tempering factor."""
-        tempering = 1 / (1 + self.rho * np.maximum(block.per_task - 1.0, 0.0))
         median = median_probabilities(answers_in(block), self.skill)
-        scores: FloatArray = np.log(np.maximum(median, FLOOR)) / tempering[:, None]
+        factor = tempering(block.per_task, self.rho)[:, None]
+        scores: FloatArray = np.log(np.maximum(median, FLOOR)) / factor
         return scores
 
     def renamed(self, new_class: IntArray) -> "MedianScorer":
@@ -149,8 +149,7 @@ class _BothTruths(MatrixScorer):
     rho: float
 
     def __call__(self, block: Block) -> FloatArray:
-        tempering = 1 / (1 + self.rho * np.maximum(block.per_task - 1.0, 0.0))
-        by_reading = softmax(self.scores(block) * tempering[:, None])
+        by_reading = softmax(self.scores(block) * tempering(block.per_task, self.rho)[:, None])
         mean: FloatArray = (by_reading + median_probabilities(answers_in(block), self.skill)) / 2
         return mean
 
@@ -185,8 +184,8 @@ def _kinds_of_workers(crowd_bias: FloatArray) -> Iterator[FloatArray]:
 def median_probabilities(answers: Answers, skill: FloatArray) -> FloatArray:
     """Return the probability of each class to be the median of the best workers' answers, weighted by squared skill.
 
-    The share of the weight up to a class is treated as a proportion of ANSWERS_WORTH times Kish's effective number of
-    answers. The probability that it is more than one half follows from its Beta posterior (Jeffreys' prior).
+    The share of the weight up to a class is treated as a proportion of MEDIAN_ANSWER_WEIGHT times Kish's effective
+    number of answers. The probability that it is more than one half follows from its Beta posterior (Jeffreys' prior).
 
     Args:
         answers: who answered what.
@@ -209,7 +208,7 @@ def median_probabilities(answers: Answers, skill: FloatArray) -> FloatArray:
     squares = answers.by_task(weight**2)
     share = np.bincount(answers.cells, weight, answers.n_tasks * answers.n_classes).reshape(-1, answers.n_classes)
     up_to = np.cumsum(share, axis=1) / np.maximum(total, FLOOR)[:, None]
-    size = ANSWERS_WORTH * (total**2 / np.maximum(squares, FLOOR))[:, None]
+    size = MEDIAN_ANSWER_WEIGHT * (total**2 / np.maximum(squares, FLOOR))[:, None]
     median_at_most = 1 - betainc(size * up_to + 0.5, size * np.maximum(1 - up_to, 0.0) + 0.5, 0.5)
     median_at_most[total <= 0] = np.arange(1, answers.n_classes + 1) / answers.n_classes
     median_at_most[:, -1] = 1.0

@@ -1,4 +1,4 @@
-"""From scores to posteriors: softmax, log-likelihood, class proportions, clamped gold."""
+"""From scores to posteriors: softmax, tempering, log-likelihood, class proportions, clamped gold."""
 
 import numpy as np
 
@@ -19,11 +19,21 @@ def clamp_gold(posterior: FloatArray, gold: IntArray | None) -> FloatArray:
     """
     if gold is None:
         return posterior
-    known = np.flatnonzero(gold >= 0)
+    gold_tasks = np.flatnonzero(gold >= 0)
     clamped = posterior.copy()
-    clamped[known] = 0.0
-    clamped[known, gold[known]] = 1.0
+    clamped[gold_tasks] = 0.0
+    clamped[gold_tasks, gold[gold_tasks]] = 1.0
     return clamped
+
+
+def tempering(votes_per_task: FloatArray | IntArray, rho: float) -> FloatArray:
+    """Return 1 / design effect of each task, by which its scores are multiplied; rho is the correlation of errors.
+
+    >>> tempering(np.array([1, 3]), 0.5).tolist()
+    [1.0, 0.5]
+    """
+    factor: FloatArray = 1 / (1 + rho * np.maximum(votes_per_task - 1.0, 0.0))
+    return factor
 
 
 def hold_labels(label: IntArray, gold: IntArray | None) -> IntArray:
