@@ -8,7 +8,7 @@ import pytest
 
 import quorate
 from quorate import simulate
-from quorate.methods.multilabel import SeveralLabels, by_share
+from quorate.methods.multilabel import SeveralLabels, shift_by_frequency
 from tests.cli.running import quorate as command
 
 CROWD = simulate.crowd(60, 8, 5, skills=np.linspace(0.4, 0.9, 8), seed=2)
@@ -60,13 +60,13 @@ def test_a_prior_a_label_moves_odds_and_keeps_their_order() -> None:
     rng = np.random.default_rng(0)
     yes, label = rng.random(300), np.tile([0, 1, 2], 100)
     yes[label == 1] **= 4  # a rare one
-    moved = by_share(yes, label)
+    moved = shift_by_frequency(yes, label)
     assert (moved[label == 1] < yes[label == 1]).all()
     for k in range(3):
         assert (np.argsort(moved[label == k]) == np.argsort(yes[label == k])).all()
     # A permutation of the labels permutes the result, and what is certain stays so.
-    np.testing.assert_allclose(by_share(yes, 2 - label), moved)
-    assert by_share(np.array([0.0, 1.0, 0.3]), np.array([0, 1, 1]))[:2].tolist() == [0.0, 1.0]
+    np.testing.assert_allclose(shift_by_frequency(yes, 2 - label), moved)
+    assert shift_by_frequency(np.array([0.0, 1.0, 0.3]), np.array([0, 1, 1]))[:2].tolist() == [0.0, 1.0]
 
 
 def test_the_command_writes_lists_with_the_separator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

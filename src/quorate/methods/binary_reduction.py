@@ -142,10 +142,11 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
         yes = [answers.label > c for c in range(m - 1)]
     else:
         yes = [answers.label == c for c in range(m)]
-    runs = [
-        _run(method, BinaryAnswers(answers.task, answers.worker, value, answers.n_tasks, answers.n_workers, component))
-        for value in (np.where(is_yes, 1.0, -1.0) for is_yes in yes)
-    ]
+    runs = []
+    for is_yes in yes:
+        value = np.where(is_yes, 1.0, -1.0)
+        binary = BinaryAnswers(answers.task, answers.worker, value, answers.n_tasks, answers.n_workers, component)
+        runs.append(_run(method, binary))
     scores = _scores_by_threshold(runs) if m == 2 or classes == "ordered" else _scores_by_class(runs, answers)
     weights = np.mean([run.weights for run in runs], axis=0)
     return ClassVote(decide(answers, scores, _shares(scores)), weights, all(run.converged for run in runs))
@@ -179,7 +180,8 @@ def _scores_by_class(runs: list[BinaryScores], answers: Answers) -> FloatArray:
     `_run` has brought the weights of all runs to one scale. To divide by the weight on the task in each run is no
     better: the offset of centred vectors would be a certain yes on tasks whose workers have little weight.
     """
-    scores, cast = (np.stack([getattr(run, name) for run in runs], axis=1) for name in ("scores", "cast"))
+    scores = np.stack([run.scores for run in runs], axis=1)
+    cast = np.stack([run.cast for run in runs], axis=1)
     # If the workers of a task have no weight in a run, plain votes score it; not if they have none in any run.
     has_no_weight = (cast <= 0) & ~(cast <= 0).all(axis=1, keepdims=True)
     redundancy = answers.per_task[:, None]
@@ -238,12 +240,14 @@ def side_of(score: FloatArray, plain: FloatArray) -> float:
     return float(np.sign(total)) if abs(total) > ROUNDING_LEVEL * np.abs(products).sum() else 0.0
 
 
-def blocks(binary: BinaryAnswers) -> Iterator[tuple[IntArray, IntArray, sparse.csr_array]]:
+def component_matrices(binary: BinaryAnswers) -> Iterator[tuple[IntArray, IntArray, sparse.csr_array]]:
     """Yield each component's tasks, its workers, and its matrix of ±1 answers, tasks × workers.
 
     >>> answers = BinaryAnswers(np.array([0, 1]), np.array([1, 0]), np.array([1.0, -1.0]), 2, 2, np.array([0, 1]))
-    >>> [(tasks.tolist(), workers.tolist(), block.toarray().tolist()) for tasks, workers, block in blocks(answers)]
-    [([1], [0], [[-1.0]]), ([0], [1], [[1.0]])]
+    >>> for tasks, workers, matrix in component_matrices(answers):
+    ...     print(tasks.tolist(), workers.tolist(), matrix.toarray().tolist())
+    [1] [0] [[-1.0]]
+    [0] [1] [[1.0]]
     """
     component_of_answer = binary.component[binary.worker]
     order = np.argsort(component_of_answer, kind="stable")
@@ -269,7 +273,7 @@ def weigh_by_component(
     weights = np.zeros(binary.n_workers)
     offset = np.zeros(binary.n_tasks)
     converged = True
-    for tasks, workers, block in blocks(binary):
+    for tasks, workers, block in component_matrices(binary):
         weights[workers], offset[tasks], has_converged = weigh_component(workers, block)
         converged &= has_converged
     return weigh(binary, weights, offset, converged=converged)
@@ -328,9 +332,9 @@ def _lanczos(
         if k + 1 == n_vectors or off_diagonal[k] <= 1e-14 * np.abs(diagonal).max():
             break
         basis[k + 1] = w / off_diagonal[k]
-    values, vectors = np.linalg.eigh(
-        np.diag(diagonal[: k + 1]) + (np.diag(off_diagonal[:k], 1) + np.diag(off_diagonal[:k], -1))
-    )
+    tridiagonal = np.diag(diagonal[: k + 1]) + (np.diag(off_diagonal[:k], 1) + np.diag(off_diagonal[:k], -1))
+    values, vectors = np.linalg.eigh(tridiagonal)
     best = int(np.argmax(np.abs(values)))
-    v = vectors[:, best] @ basis[: k + 1] * (1 if vectors[0, best] >= 0 else -1)  # towards the start
+    sign = 1 if vectors[0, best] >= 0 else -1  # so that the product with the start is positive
+    v = vectors[:, best] @ basis[: k + 1] * sign
     return v / np.linalg.norm(v), float(values[best]), float(off_diagonal[k] * abs(vectors[k, best]))

@@ -16,15 +16,16 @@ import pyarrow as pa
 from quorate.answers import Answers, AnswerSymbols
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings
 from quorate.blocks.memory import blocks_of
-from quorate.calibration.dependence import TYPICAL_RHO, tempering
+from quorate.calibration.dependence import TYPICAL_RHO
 from quorate.errors import OptionError, shown
 from quorate.io.predictions import Predictions, read_predictions
 from quorate.models.confusion import pooled_confusion
+from quorate.models.confusion_prior import relative_errors
 from quorate.models.scorer import SkillScorer
 from quorate.notes import MODEL, TRAINED, Note
 from quorate.skills.identification import identify_workers
 from quorate.skills.shrinkage import response_bias, shrunk_skills
-from quorate.voting.posterior import softmax
+from quorate.voting.posterior import softmax, tempering
 from quorate.voting.vote import majority
 
 MAX_BANDS = 5  # of probability, with equally many tasks; each band of a class is an answer symbol of its own
@@ -113,11 +114,9 @@ def bands_of(probability: FloatArray, label: IntArray) -> tuple[IntArray, list[s
     has_prediction = label >= 0
     confidence = np.nan_to_num(probability[np.arange(len(label)), np.maximum(label, 0)])
     n = int(np.clip(has_prediction.sum() // MIN_TASKS_PER_BAND, 1, MAX_BANDS))
-    edges = (
-        np.unique(np.quantile(confidence[has_prediction], np.arange(1, n) / n, method="higher"))
-        if n > 1
-        else np.zeros(0)
-    )
+    edges = np.zeros(0)
+    if n > 1:
+        edges = np.unique(np.quantile(confidence[has_prediction], np.arange(1, n) / n, method="higher"))
     edges = edges[edges > confidence[has_prediction].min()]
     codes = np.where(has_prediction, np.searchsorted(edges, confidence, side="right"), -1)
     names = []
@@ -130,42 +129,45 @@ def bands_of(probability: FloatArray, label: IntArray) -> tuple[IntArray, list[s
 
 def _with_model_symbols(answers: Answers, combined: Answers, model: Predictions, label: IntArray) -> AnswerSymbols:
     """Return the answer symbols of the workers and of the model, whose symbols are bands of its probability."""
-    before = answers.answer_symbols
+    worker_symbols = answers.answer_symbols
     m = answers.n_classes
     texts = [str(name) for name in answers.classes.to_pylist()]
     symbols: list[str | None] = [*texts]
-    if before is not None:
-        symbols = [None if symbol is None else str(symbol) for symbol in before.symbols.to_pylist()]
-    class_of_symbol = np.arange(m) if before is None else before.class_of_symbol
-    worker_symbols = answers.label if before is None else before.symbol
+    class_of_symbol: IntArray = np.arange(m)
+    symbol_of_worker_answer = answers.label
+    if worker_symbols is not None:
+        symbols = [None if symbol is None else str(symbol) for symbol in worker_symbols.symbols.to_pylist()]
+        class_of_symbol = worker_symbols.class_of_symbol
+        symbol_of_worker_answer = worker_symbols.symbol
+    model_symbols: list[str] = []
+    class_of_model_symbol = np.zeros(0, np.int64)
     if model.probability is None:
-        more = []
-        to = np.zeros(0, np.int64)
-        grade = np.array([int(np.flatnonzero(class_of_symbol == k)[0]) for k in range(m)])[np.maximum(label, 0)]
+        first_symbol_of_class = np.array([int(np.flatnonzero(class_of_symbol == k)[0]) for k in range(m)])
+        model_symbol_of_task = first_symbol_of_class[np.maximum(label, 0)]
     else:
-        band, names = bands_of(model.probability, label)
-        more = [f"{name} {of}" for name in texts for of in names]
-        to = np.repeat(np.arange(m), len(names))
-        grade = len(symbols) + np.maximum(label, 0) * len(names) + band
+        band, band_names = bands_of(model.probability, label)
+        model_symbols = [f"{name} {band_name}" for name in texts for band_name in band_names]
+        class_of_model_symbol = np.repeat(np.arange(m), len(band_names))
+        model_symbol_of_task = len(symbols) + np.maximum(label, 0) * len(band_names) + band
     is_model_answer = combined.worker == combined.n_workers - 1
     symbol = np.zeros(combined.n_answers, np.int64)
-    symbol[~is_model_answer] = worker_symbols
-    symbol[is_model_answer] = grade[combined.task[is_model_answer]]
-    abstentions = (
-        (np.zeros(0, np.int64),) * 3 if before is None else (before.task, before.worker, before.abstention_symbol)
-    )
+    symbol[~is_model_answer] = symbol_of_worker_answer
+    symbol[is_model_answer] = model_symbol_of_task[combined.task[is_model_answer]]
+    abstentions: tuple[IntArray, IntArray, IntArray] = (np.zeros(0, np.int64),) * 3
+    if worker_symbols is not None:
+        abstentions = (worker_symbols.task, worker_symbols.worker, worker_symbols.abstention_symbol)
     with_model_symbols = AnswerSymbols(
-        pa.array([*symbols, *more], pa.string()),
-        np.concatenate([class_of_symbol, to]).astype(np.int64),
+        pa.array([*symbols, *model_symbols], pa.string()),
+        np.concatenate([class_of_symbol, class_of_model_symbol]).astype(np.int64),
         symbol,
         *abstentions,
     )
-    if before is None:
+    if worker_symbols is None:
         return with_model_symbols
     return replace(
         with_model_symbols,
-        n_superseded=before.n_superseded,
-        unused_abstention_labels=before.unused_abstention_labels,
+        n_superseded=worker_symbols.n_superseded,
+        unused_abstention_labels=worker_symbols.unused_abstention_labels,
     )
 
 
@@ -227,7 +229,7 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
         return None
     bias = response_bias(blocks)
     skills = shrunk_skills(blocks, bias)
-    relative_error = (1 - skills.mean) / max(1 - skills.average, 0.02)
+    relative_error = relative_errors(skills.mean, skills.average)
     start = SkillScorer(skills.mean, bias.frequency, bias.prior)
     model = pooled_confusion(blocks, start, relative_error, n_steps=2)
     scores = np.concatenate(list(blocks.map(model.scores)))
@@ -235,13 +237,15 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
     posterior = np.maximum(softmax(scores), tempered)  # cautious: the larger one for each class
     # The model may have been trained on the plain vote or on weighted labels.
     tests = [
-        _against(reference, posterior, answers, label)
+        _agreement_with(reference, posterior, answers, label)
         for reference in (majority(answers).label, posterior.argmax(axis=1))
     ]
     return max((test for test in tests if test is not None), key=lambda test: test.z, default=None)
 
 
-def _against(reference: IntArray, posterior: FloatArray, answers: Answers, label: IntArray) -> DoubtfulAgreement | None:
+def _agreement_with(
+    reference: IntArray, posterior: FloatArray, answers: Answers, label: IntArray
+) -> DoubtfulAgreement | None:
     """Compare a model with labels of the crowd on doubtful tasks; None if too few tasks are clear or doubtful."""
     q = posterior[np.arange(len(reference)), reference]
     agrees = (label == reference).astype(np.float64)
@@ -252,9 +256,9 @@ def _against(reference: IntArray, posterior: FloatArray, answers: Answers, label
         return None
     n_other_classes = answers.n_classes - 1
 
-    def slope(of: BoolArray) -> float:
+    def slope(is_chosen: BoolArray) -> float:
         """Return the expected agreement of a model that is always right minus that of one that never is."""
-        return float((q[of] - (1 - q[of]) / n_other_classes).mean())
+        return float((q[is_chosen] - (1 - q[is_chosen]) / n_other_classes).mean())
 
     right = float((agrees[clear].mean() - ((1 - q[clear]) / n_other_classes).mean()) / slope(clear))
     right = float(np.clip(right, 1 / (n_other_classes + 1), 1.0))

@@ -26,16 +26,16 @@ TOLERANCE = 1e-6  # change of a frequency
 MIN_PROBABILITY = 1e-12  # probabilities are at least this before odds are formed
 
 
-def by_share(yes: FloatArray, label: IntArray) -> FloatArray:
+def shift_by_frequency(yes: FloatArray, label: IntArray) -> FloatArray:
     """Return the probabilities of yes, shifted by the frequency of each label.
 
     Args:
         yes: probability of yes of each question.
         label: label code of each question.
 
-    >>> by_share(np.array([0.5, 0.9, 0.1, 0.1]), np.array([0, 0, 0, 0])).round(9).tolist()
+    >>> shift_by_frequency(np.array([0.5, 0.9, 0.1, 0.1]), np.array([0, 0, 0, 0])).round(9).tolist()
     [0.5, 0.9, 0.1, 0.1]
-    >>> result = by_share(np.array([0.5] + [0.99] * 50 + [0.5] + [0.01] * 50), np.repeat([0, 1], 51))
+    >>> result = shift_by_frequency(np.array([0.5] + [0.99] * 50 + [0.5] + [0.01] * 50), np.repeat([0, 1], 51))
     >>> bool(result[0] > 0.9), bool(result[51] < 0.1)
     (True, True)
     """
@@ -105,8 +105,8 @@ class SeveralLabels(Result):
     @cached_property
     def label_confidence(self) -> FloatArray:
         """The lowest confidence over all labels of each task, given or not; NaN where no confidence is stated."""
-        least: FloatArray = self.vote.confidence.reshape(self.questions.n_tasks, -1).min(axis=1)
-        return least
+        lowest: FloatArray = self.vote.confidence.reshape(self.questions.n_tasks, -1).min(axis=1)
+        return lowest
 
     @cached_property
     def labels(self) -> Table:
@@ -208,7 +208,7 @@ def several_labels(result: Result) -> SeveralLabels:
     if (
         questions.n_labels > 1 and result.confidence_basis is not None
     ):  # the default method: its posterior is a probability
-        yes = by_share(vote.posterior[:, YES], questions.label)
+        yes = shift_by_frequency(vote.posterior[:, YES], questions.label)
         vote = by_posterior(result.answers, np.stack([1 - yes, yes], axis=1))
         vote = vote if result.gold is None else reveal(vote, result.gold)
         # Labels and confidences that the answers do not support stay missing.
