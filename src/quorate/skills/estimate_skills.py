@@ -69,12 +69,14 @@ def solve(
     lower, upper = box(identification.per_worker, identification.n_classes, tau)
     lower[identification.is_gold] = upper[identification.is_gold] = 1.0
     problem = Problem(identification.moments, lower, upper, identification.per_worker.astype(np.float64))
-    begin = _gold_start(identification) if start is None else _start(start, identification)
+    first_skills = _gold_start(identification) if start is None else _start_with_gold(start, identification)
     solver_notes: tuple[Note, ...] = ()
     if solver == FLOW and not identification.has_pair_table:
         solver = COORDINATE
         solver_notes = (solver_note(identification.most_pairs, MAX_PAIRS),)
-    solution, found_signs = solve_signed(problem, identification, solver=solver, rule=signs, start=begin, **options)
+    solution, fitted_signs = solve_signed(
+        problem, identification, solver=solver, rule=signs, start=first_skills, **options
+    )
     information = identification.moments.shared @ solution.skills**2
     uninformed = (information == 0) & ~identification.is_gold  # the skill of gold is known
     status[(status == IDENTIFIED) & uninformed] = UNINFORMED
@@ -87,7 +89,7 @@ def solve(
         *alternative_note(solution),
         *sign_note(skills, usable_information, identification.graph.component, identification.unanchored),
     )
-    return Estimate(skills, status, solution, found_signs, notes)
+    return Estimate(skills, status, solution, fitted_signs, notes)
 
 
 def _gold_start(identification: Identification) -> FloatArray | None:
@@ -100,11 +102,13 @@ def _gold_start(identification: Identification) -> FloatArray | None:
     agreement = identification.moments.signed @ identification.is_gold.astype(np.float64)
     if agreement[~identification.is_gold].sum() >= 0:
         return None
-    of_gold = np.isin(identification.graph.component, identification.gold_component)
-    return np.where(of_gold & ~identification.is_gold, -0.5, np.where(identification.is_gold, 1.0, 0.5))
+    first_skills = np.full(len(identification.is_gold), 0.5)
+    first_skills[np.isin(identification.graph.component, identification.gold_component)] = -0.5
+    first_skills[identification.is_gold] = 1.0
+    return first_skills
 
 
-def _start(start: float | FloatArray, identification: Identification) -> FloatArray:
+def _start_with_gold(start: float | FloatArray, identification: Identification) -> FloatArray:
     """Return the caller's start as one skill per worker, with skill one for gold.
 
     Raises:
@@ -203,8 +207,8 @@ def _absolute_first(
     choose_signs = breadth_first_signs if rule == "breadth-first" else weighed_signs
     signs = choose_signs(len(problem.lower), *_sign_evidence(identification, solution.skills))
     # The component of the known labels is flipped if the sign of gold is negative.
-    wrong = identification.gold_component[signs.sign[identification.is_gold] < 0]
-    is_flipped = np.isin(identification.graph.component, wrong)
+    flipped_components = identification.gold_component[signs.sign[identification.is_gold] < 0]
+    is_flipped = np.isin(identification.graph.component, flipped_components)
     signs = replace(signs, sign=np.where(is_flipped, -signs.sign, signs.sign))
     return replace(solution, skills=signs.sign * np.minimum(solution.skills, problem.upper)), signs
 
