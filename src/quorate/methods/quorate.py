@@ -290,6 +290,8 @@ def search_copying(blocks: Blocks) -> IntArray | None:
     >>> search_copying(blocks_of(quorate.simulate.crowd(300, 10, 5, seed=0).answers)) is None
     True
     """
+    if not has_matrices(blocks):  # the search compares confusion matrices
+        return None
     crowd = _fit_crowd(blocks, centred_estimates(identify_workers(blocks)))
     if crowd.model is None:
         return None

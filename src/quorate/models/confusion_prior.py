@@ -56,11 +56,17 @@ def pooled_matrix(counts: FloatArray) -> tuple[FloatArray, float]:
     share = (np.trace(counts) + PSEUDO_ANSWERS * by_skill) / (total + PSEUDO_ANSWERS)
     right = float(np.clip(share, 1 / m + 1e-3, 1 - 1e-6))
     label_counts = counts.sum(axis=1) + total / m**2
-    wrong = np.repeat(label_counts[:, None], m, axis=1)
-    np.fill_diagonal(wrong, 0.0)
-    prior = (1 - right) * wrong / np.maximum(wrong.sum(axis=0), FLOOR) + right * np.eye(m)
-    pooled = counts + max(PSEUDO_ANSWERS, m / 2) * prior
-    return pooled / pooled.sum(axis=0), right
+    # In place: with thousands of classes each table takes hundreds of megabytes.
+    pooled = np.repeat(label_counts[:, None], m, axis=1)
+    np.fill_diagonal(pooled, 0.0)
+    wrong = np.maximum(pooled.sum(axis=0), FLOOR)
+    pooled *= 1 - right
+    pooled /= wrong
+    np.fill_diagonal(pooled, right)
+    pooled *= max(PSEUDO_ANSWERS, m / 2)
+    pooled += counts
+    pooled /= pooled.sum(axis=0)
+    return pooled, right
 
 
 def scale_errors(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
