@@ -233,6 +233,16 @@ def sample_for_tests(answers: Answers) -> TaskSample | None:
     return sample_of_tasks(answers, MAX_TESTED_ANSWERS)
 
 
+def sample_for_pair_tests(answers: Answers) -> TaskSample | None:
+    """Return the sample for tests of pairs of workers; None, for all tasks, up to `MAX_PAIR_TEST_ANSWERS`.
+
+    >>> import quorate
+    >>> sample_for_pair_tests(quorate.simulate.crowd(1000, 10, 3, seed=0).answers) is None
+    True
+    """
+    return sample_of_tasks(answers, MAX_PAIR_TEST_ANSWERS)
+
+
 def sample_of_tasks(answers: Answers, max_answers: int) -> TaskSample | None:
     """Return a sample of tasks with at most `max_answers` answers; None if there are no more answers.
 

@@ -11,7 +11,7 @@ import numpy as np
 from quorate.answers import Answers, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.blocks.memory import blocks_of
-from quorate.blocks.sampling import MAX_PAIR_TEST_ANSWERS, TaskSample, sample_for_tests, sample_of_tasks
+from quorate.blocks.sampling import TaskSample, sample_for_pair_tests, sample_for_tests
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.diagnostics.answer_columns import AnswerColumns, answer_columns
 from quorate.diagnostics.class_dependence import held_out, misfit_findings, right_by_class, sample_for_class_test
@@ -543,7 +543,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     crowd = answers
     if isinstance(inference, OneCoinInference) and inference.crowd.n_workers > answers.n_workers:
         crowd = inference.answers  # with the known labels as one more worker
-    pair_sample = sample_of_tasks(answers, MAX_PAIR_TEST_ANSWERS)
+    pair_sample = sample_for_pair_tests(answers)
     pair_crowd = None if pair_sample is None else pair_sample.of(crowd)
     pairs, uncounted = counted_pairs(crowd, identifiability, is_large=pair_sample is not None)
     sample = sample_for_tests(answers)
