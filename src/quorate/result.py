@@ -468,7 +468,7 @@ class Result:
         names = self.info.worker_names
         n_weak = int(is_weak.sum())
         who = "1 worker" if n_weak == 1 else f"{n_weak:,} workers"
-        if not weak.is_strong.any():
+        if not weak.is_informative.any():
             have = "has" if n_weak == 1 else "have"
             return (
                 f"{n_weak:,} of {count(self.info.n_workers, 'worker')} {have} too few answers to be rated. More "
@@ -584,7 +584,9 @@ class Result:
         if len(values) == 0 or self.info.n_workers == 1:  # a single worker is always right by the worker's own labels
             return []
         weak = self.skill_estimates.weak
-        if weak is not None and weak.is_weak.any() and not weak.is_strong.any():  # no worker can be rated
+        if (
+            weak is not None and weak.is_weakly_identified.any() and not weak.is_informative.any()
+        ):  # no worker can be rated
             return []
         n_answers = self.info.per_worker[is_rated]
         low, high = quantiles(values, [0.1, 0.9])

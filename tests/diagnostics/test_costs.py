@@ -5,13 +5,13 @@ import pytest
 
 import quorate
 from quorate.diagnostics.right_shares import extra_wrong_answers
-from quorate.diagnostics.workers import below_typical
+from quorate.diagnostics.workers import far_below_typical
 from quorate.simulate import crowd
 
 
 def named(skills: np.ndarray, *, n_tasks: int = 3_000, seed: int = 0) -> list[int]:
     result = quorate.aggregate(crowd(n_tasks, len(skills), 5, skills=skills, seed=seed).answers)
-    return below_typical(result, extra_wrong_answers(result))
+    return far_below_typical(result, extra_wrong_answers(result))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -31,4 +31,4 @@ def test_who_is_surely_worse_than_the_others_is_named_however_many_they_are(n_ba
 
 def test_nobody_is_named_where_nothing_is_determined() -> None:
     result = quorate.aggregate({"task": [1, 2], "worker": ["a", "b"], "label": ["x", "y"]})
-    assert below_typical(result, extra_wrong_answers(result)) == []
+    assert far_below_typical(result, extra_wrong_answers(result)) == []

@@ -24,7 +24,7 @@ def judged(skills: FloatArray, pairs: PairStats, error: float = 0.02) -> tuple[l
     found = weak_identification(
         PairGraph(pairs, n), skills, skills / error, np.full(n, error), lowest=-1.0, is_anchor=nobody
     )
-    return found.is_weak.tolist(), found.low, found.high
+    return found.is_weakly_identified.tolist(), found.low, found.high
 
 
 @pytest.mark.parametrize("method", ["rank-one", "rank-one-centred", "quorate"])
@@ -96,16 +96,16 @@ def star_crowd(hub: float, seed: int) -> simulate.Crowd:
 def test_the_leaves_of_a_star_do_not_confirm_a_guesser_in_its_centre() -> None:
     """Their skills follow the noise of the centre. The level is 5 %: of 30 crowds 5 or more in one of 70 runs.
 
-    Before, the centre was strong in 28 of 30 crowds, and all workers were identified.
+    Before, the centre was informative in 28 of 30 crowds, and all workers were identified.
     """
-    n_strong = 0
+    n_informative = 0
     for seed in range(30):
         result = quorate.aggregate(star_crowd(0.0, seed).answers, "rank-one", intervals="none")
         weak = result.skill_estimates.weak
         assert weak is not None
-        n_strong += bool(weak.is_strong[0])
-        assert weak.is_strong[0] or (result.status == WEAKLY_IDENTIFIED).all()
-    assert n_strong < 5
+        n_informative += bool(weak.is_informative[0])
+        assert weak.is_informative[0] or (result.status == WEAKLY_IDENTIFIED).all()
+    assert n_informative < 5
 
 
 def test_a_skilled_centre_of_a_star_identifies_the_leaves() -> None:

@@ -115,5 +115,9 @@ def _sample(result: Result) -> TaskSample | None:
         return None
     basis = advice_basis(result)
     weak = result.skill_estimates.weak
-    is_firm = basis.identifiability.n_components == 1 and not basis.groups and (weak is None or not weak.is_weak.any())
+    is_firm = (
+        basis.identifiability.n_components == 1
+        and not basis.groups
+        and (weak is None or not weak.is_weakly_identified.any())
+    )
     return sample if is_firm else None

@@ -116,12 +116,12 @@ def weak_findings(result: Result) -> Iterator[Finding]:
     >>> next(weak_findings(quorate.aggregate(crowd.answers, "rank-one"))).sentence
     '4 workers (w0, w1, w2, w3) can be rated only roughly: they are compared through w0, whose answers carry ...
     """
-    is_weak = result.status == WEAKLY_IDENTIFIED
+    is_weakly_identified = result.status == WEAKLY_IDENTIFIED
     weak = result.skill_estimates.weak
-    if weak is None or not is_weak.any():
+    if weak is None or not is_weakly_identified.any():
         return
     names = result.info.worker_names
-    workers = np.flatnonzero(is_weak)
+    workers = np.flatnonzero(is_weakly_identified)
     between = np.flatnonzero(weak.is_between)
     yield Finding(
         "weakly-identified",
@@ -131,7 +131,7 @@ def weak_findings(result: Result) -> Iterator[Finding]:
         workers=tuple(workers.tolist()),
         evidence={
             "between": [names[int(code)].as_py() for code in between],
-            "strong": [names[int(code)].as_py() for code in workers if weak.is_strong[code]],
+            "strong": [names[int(code)].as_py() for code in workers if weak.is_informative[code]],
         },
         figures="no odd cycle among workers whose skill differs from zero (|z| of at least 2.576)",
     )

@@ -19,7 +19,7 @@ from quorate.diagnostics.right_shares import (
     typical_accuracy,
     typical_share,
 )
-from quorate.diagnostics.workers import GOOD_SKILL, MIN_EXTRA_WRONG, is_surely_opposite, is_unrated, is_weak
+from quorate.diagnostics.workers import GOOD_SKILL, MIN_EXTRA_WRONG, is_below_typical, is_surely_opposite, is_unrated
 from quorate.io.arguments import check_arguments
 from quorate.result import Result, count
 from quorate.skills.identification import NOT_ESTIMATED
@@ -44,10 +44,10 @@ NEAR_GUESSING = 0.1  # skill that counts as guessing, where the method has no in
 def ratings(result: Result) -> IntArray:
     """Return the rating of each worker as an index into RATINGS; the first condition in the code that holds decides.
 
-    A worker may be guessing if the interval of its skill is not above zero; it is weak if `is_weak` marks it. Of the
-    others, reliable workers have a skill of at least RELIABLE_SKILL and an interval that reaches the typical skill.
-    Good workers have a skill of at least GOOD_SKILL, or an interval of the share right above the accuracy of this
-    skill. All remaining workers are weak. Language models without known labels are not checked: their skill is
+    A worker may be guessing if the interval of its skill is not above zero; it is weak if `is_below_typical` marks it.
+    Of the others, reliable workers have a skill of at least RELIABLE_SKILL and an interval that reaches the typical
+    skill. Good workers have a skill of at least GOOD_SKILL, or an interval of the share right above the accuracy of
+    this skill. All remaining workers are weak. Language models without known labels are not checked: their skill is
     agreement with others.
 
     >>> import quorate
@@ -74,7 +74,7 @@ def ratings(result: Result) -> IntArray:
         shows_agreement_only(result),
         is_opposite,
         low <= 0,
-        is_weak(result),
+        is_below_typical(result),
         (skills >= RELIABLE_SKILL) & (high >= typical_skill),
         (skills >= GOOD_SKILL) | (often_right & ~shows_agreement_only(result)),
     ]
@@ -121,7 +121,7 @@ def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
     is_open = ~np.isin(np.arange(len(rating)), list(named_before))
     guessers = np.flatnonzero(is_open & (rating == MAY_GUESS))
     is_costly = extra_wrong_answers(result) >= MIN_EXTRA_WRONG
-    weak = np.flatnonzero(is_open & (rating == WEAK) & is_weak(result) & is_costly)
+    weak = np.flatnonzero(is_open & (rating == WEAK) & is_below_typical(result) & is_costly)
     sentences = []
     if len(guessers):
         who = named(result.info.worker_names, guessers)

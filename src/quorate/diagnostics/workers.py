@@ -50,7 +50,7 @@ GOOD_SKILL = 0.4  # conventional: moderate agreement with the truth (Landis and 
 MIN_EXTRA_WRONG = 10  # wrong answers in excess of a typical worker's that a worker needs to be named; a judgement
 
 
-def is_weak(result: Result) -> BoolArray:
+def is_below_typical(result: Result) -> BoolArray:
     """Whether each worker is right less often than a good worker, and significantly less often than a typical one.
 
     The share right is compared with that of a typical worker by a test adjusted over all workers. False for language
@@ -58,7 +58,7 @@ def is_weak(result: Result) -> BoolArray:
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.1], seed=0).answers)
-    >>> is_weak(result).tolist()
+    >>> is_below_typical(result).tolist()
     [False, False, False, True]
     """
     shares = share_of_right_answers(result)
@@ -68,27 +68,27 @@ def is_weak(result: Result) -> BoolArray:
     error = np.fmax((shares.high - shares.low) / (2 * Z_95), of_count)
     p: FloatArray = normal_cdf((shares.share - typical_share(result)) / error)
     p[shows_agreement_only(result)] = np.nan
-    weak: BoolArray = is_discovery(p) & (shares.share < accuracy(np.array(GOOD_SKILL), result.info.n_classes))
-    return weak
+    is_below: BoolArray = is_discovery(p) & (shares.share < accuracy(np.array(GOOD_SKILL), result.info.n_classes))
+    return is_below
 
 
-def below_typical(result: Result, cost: FloatArray, *, with_weak: bool = True) -> list[int]:
+def far_below_typical(result: Result, cost: FloatArray, *, with_below_typical: bool = True) -> list[int]:
     """Return the codes of the workers who are far less often right than the typical worker of this crowd.
 
     The limit is OUTLIER_DISTANCE median distances below the median accuracy (each worker weighted by its answers). A
     worker is returned if a test adjusted over all workers (Benjamini and Hochberg) shows that its accuracy is below
-    the limit or, with ``with_weak``, if its estimated accuracy is below the limit and `is_weak` holds; and if its cost
-    is at least MIN_EXTRA_WRONG. Weakly identified workers are not tested: their standard error does not include the
-    uncertain scale of the skills.
+    the limit or, with ``with_below_typical``, if its estimated accuracy is below the limit and `is_below_typical`
+    holds; and if its cost is at least MIN_EXTRA_WRONG. Weakly identified workers are not tested: their standard error
+    does not include the uncertain scale of the skills.
 
     Args:
         result: the aggregation.
         cost: of `extra_wrong_answers`.
-        with_weak: whether weak workers below the limit are included.
+        with_below_typical: whether workers of `is_below_typical` with an estimate below the limit are included.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
-    >>> below_typical(result, extra_wrong_answers(result))
+    >>> far_below_typical(result, extra_wrong_answers(result))
     [3]
     """
     m = result.info.n_classes
@@ -104,9 +104,9 @@ def below_typical(result: Result, cost: FloatArray, *, with_weak: bool = True) -
     p = np.full(len(right), np.nan)
     p[is_tested] = normal_cdf((right[is_tested] - limit) / np.maximum(error[is_tested], 1e-9))
     is_below = is_discovery(p) & (cost >= MIN_EXTRA_WRONG)
-    if with_weak:
+    if with_below_typical:
         is_outlier = np.nan_to_num(right, nan=1.0) < limit
-        is_below |= is_weak(result) & is_outlier & is_tested & (cost >= MIN_EXTRA_WRONG)
+        is_below |= is_below_typical(result) & is_outlier & is_tested & (cost >= MIN_EXTRA_WRONG)
     codes: list[int] = np.flatnonzero(is_below).tolist()
     return codes
 
@@ -259,7 +259,7 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
 
 
 def typical_findings(result: Result, named_before: set[int]) -> Iterator[Finding]:
-    """Yield a finding for each worker of `below_typical`, the most extra wrong answers first.
+    """Yield a finding for each worker of `far_below_typical`, the most extra wrong answers first.
 
     An outlier by the test whose interval of skill reaches zero is a likely guesser; the others are below typical.
 
@@ -274,10 +274,10 @@ def typical_findings(result: Result, named_before: set[int]) -> Iterator[Finding
     [('below-typical', (5,))]
     """
     extra = extra_wrong_answers(result)
-    outliers = set(below_typical(result, extra, with_weak=False))
-    below = [worker for worker in below_typical(result, extra) if worker not in named_before]
+    outliers = set(far_below_typical(result, extra, with_below_typical=False))
+    below = [worker for worker in far_below_typical(result, extra) if worker not in named_before]
     for worker in sorted(below, key=lambda code: (-extra[code], code)):
-        # Only a worker far below the others: a weak worker whose interval of skill includes zero may or may not guess.
+        # Only a worker far below the others: another worker whose interval of skill includes zero may or may not guess.
         is_guesser = result.intervals.low[worker] <= 0 and worker in outliers
         # The strength is an upper bound: every worker here passed the adjusted test.
         yield _about_worker(result, "likely-guesser" if is_guesser else "below-typical", worker, MAX_FALSE_DISCOVERIES)

@@ -136,4 +136,4 @@ def _mark_weakly_identified(estimate: Estimate, pairs: PairStats, n_classes: int
         is_anchor=no_worker,
         pendant=pendant,
     )
-    return np.where((estimate.status == IDENTIFIED) & weak.is_weak, WEAKLY_IDENTIFIED, estimate.status)
+    return np.where((estimate.status == IDENTIFIED) & weak.is_weakly_identified, WEAKLY_IDENTIFIED, estimate.status)

@@ -68,7 +68,7 @@ class SkillInference:
         raise NotImplementedError
 
     def agreement_score(self, skills: FloatArray) -> WorkerScore:
-        """Return the rank-one score at these skills, which is used to test which workers are strong."""
+        """Return the rank-one score at these skills, which is used to test which workers are informative."""
         raise NotImplementedError
 
     @property

@@ -6,13 +6,14 @@ task with a worker outside Z. The paper's lemma [Ma20, Lemma 9, asylearn] divide
 and the path, so it needs them to be non-zero. With skills (0, .9, .3, .7) and every odd cycle through the first worker,
 only two products of the other three skills are known.
 
-With noise, a worker is *strong* if its skill differs from zero at the 1 % level, in a test over all of its shared
+With noise, a worker is *informative* if its skill differs from zero at the 1 % level, in a test over all of its shared
 tasks; workers whom only this worker joins to the rest of the graph are no evidence about its skill
-(`quorate.skills.pendant`). The strong workers of a component of strong workers with an odd cycle (or gold) are
-identified, and so are all workers who share a task with one of them. The others are weakly identified: their skills are
-determined only as far as without the answers of the workers who are not strong. In a bipartite component of strong
-workers, the skills of one side can be multiplied by a and those of the other by 1/a, as long as no skill leaves its
-range; without strong peers every skill is possible.
+(`quorate.skills.pendant`). The informative workers of a component of informative workers with an odd cycle (or gold)
+are identified, and so are all workers who share a task with one of them. The others are *weakly identified*: their
+skills are determined only as far as without the answers of the workers who are not informative. So a worker may be
+informative and weakly identified. In a bipartite component of informative workers, the skills of one side can be
+multiplied by a and those of the other by 1/a, as long as no skill leaves its range; without informative peers every
+skill is possible.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,14 +32,15 @@ from quorate.graph.pairs import PairStats
 from quorate.skills.pendant import PendantTrees
 from quorate.statistics import critical_value
 
-# A worker is strong if |skill| over its standard error at skill zero is at least this: a two-sided test at the 1 %
+# A worker is informative if |skill| over its standard error at skill zero is at least this: a two-sided test at the 1 %
 # level if the peers' skills are known. They are estimates: in sparse graphs 1 to 5 % of guessers pass, and more in the
 # centre of a star, where the peers' skills follow the noise of the centre. With the exact level too few other workers
 # pass (power .47 instead of .59 in 3-regular graphs). Tried: with 2.0, 2.6 and 3.2, 35, 45 and 52 % of workers in
-# sparse crowds are weak.
-STRONG_Z = 2.576
-# Level of the test that includes pairs with pendant trees; its critical value is at least STRONG_Z². At the level 1 %,
-# 46 % of workers in sparse crowds would be weak, 83 % of them in trees, instead of 44 and 68 % without this test.
+# sparse crowds are weakly identified.
+INFORMATIVE_Z = 2.576
+# Level of the test that includes pairs with pendant trees; its critical value is at least INFORMATIVE_Z². At the level
+# 1 %, 46 % of workers in sparse crowds would be weakly identified, 83 % of them in trees, instead of 44 and 68 %
+# without this test.
 PENDANT_LEVEL = 0.05
 
 
@@ -47,14 +49,14 @@ class WeakIdentification:
     """Which workers are weakly identified, and which skills are possible for them; one entry per worker."""
 
     skills: FloatArray  # the estimate
-    is_weak: BoolArray
-    is_strong: BoolArray
-    is_between: BoolArray  # not strong, and sharing tasks with weakly identified strong workers
+    is_weakly_identified: BoolArray  # the skill is determined only through workers whose skill may be zero
+    is_informative: BoolArray  # the skill differs from zero, so the worker's answers identify the skills of its peers
+    is_between: BoolArray  # not informative, and sharing tasks with weakly identified informative workers
     low: FloatArray  # least possible skill
     high: FloatArray  # greatest possible skill
     error: FloatArray  # standard error at skill zero; zero where the set is the whole range
-    component: IntArray  # of each worker in the graph of strong workers
-    side: BoolArray  # of each worker in a bipartite component of strong workers
+    component: IntArray  # of each worker in the graph of informative workers
+    side: BoolArray  # of each worker in a bipartite component of informative workers
 
     def first(self, n_workers: int) -> "WeakIdentification":
         """Return the entries of the first workers, without gold."""
@@ -68,8 +70,10 @@ class WeakIdentification:
         """Return intervals extended to contain all possible skills of weakly identified workers."""
         set_low = np.maximum(self.low - z * self.error, lowest)
         set_high = np.minimum(self.high + z * self.error, 1.0)
-        is_weak = self.is_weak & ~np.isnan(low)
-        return np.where(is_weak, np.minimum(low, set_low), low), np.where(is_weak, np.maximum(high, set_high), high)
+        is_widened = self.is_weakly_identified & ~np.isnan(low)
+        wide_low = np.where(is_widened, np.minimum(low, set_low), low)
+        wide_high = np.where(is_widened, np.maximum(high, set_high), high)
+        return wide_low, wide_high
 
 
 class Graph(Protocol):
@@ -133,7 +137,7 @@ def weak_identification(
     is_anchor: BoolArray,
     pendant: PendantTrees | None = None,
 ) -> WeakIdentification:
-    """Test which workers are strong, and which workers are identified by strong workers alone.
+    """Test which workers are informative, and which workers are identified by informative workers alone.
 
     Args:
         graph: who shares tasks with whom.
@@ -151,25 +155,29 @@ def weak_identification(
     >>> graph = PairGraph(pairs, 4)
     >>> error = np.full(4, 0.05)
     >>> weak = weak_identification(graph, skills, skills / error, error, lowest=-1.0, is_anchor=nobody)
-    >>> weak.is_weak.tolist(), weak.is_between.tolist()
+    >>> weak.is_weakly_identified.tolist(), weak.is_between.tolist()
     ([True, True, True, True], [True, False, False, False])
     >>> weak.low[1:].round(2).tolist(), weak.high[1:].round(2).tolist()
     ([0.27, 0.27, 0.21], [1.0, 1.0, 0.78])
     """
     is_determined = ~np.isnan(skills)
-    is_strong = is_anchor | (is_determined & differs_from_zero(z, pendant))
-    root = graph.roots(is_strong)
+    is_informative = is_anchor | (is_determined & differs_from_zero(z, pendant))
+    root = graph.roots(is_informative)
     component, bipartite = components_of_roots(root)
     is_identifiable = ~bipartite
     is_identifiable[component[is_anchor]] = True
-    is_core = is_strong & is_identifiable[component]
+    is_core = is_informative & is_identifiable[component]
     is_known = is_core if is_core.all() else is_core | graph.has_peer(is_core)
-    is_weak = is_determined & ~is_known & ~is_anchor
+    is_weakly_identified = is_determined & ~is_known & ~is_anchor
     n = len(skills)
     side = root[:n] < root[n:]
-    low, high, set_error = _identified_sets(skills, error, lowest, is_weak & is_strong, component, side)
-    is_between = ~is_strong & is_determined & graph.has_peer(is_weak & is_strong)
-    return WeakIdentification(skills, is_weak, is_strong, is_between, low, high, set_error, component, side)
+    low, high, set_error = _identified_sets(
+        skills, error, lowest, is_weakly_identified & is_informative, component, side
+    )
+    is_between = ~is_informative & is_determined & graph.has_peer(is_weakly_identified & is_informative)
+    return WeakIdentification(
+        skills, is_weakly_identified, is_informative, is_between, low, high, set_error, component, side
+    )
 
 
 def differs_from_zero(z: FloatArray, pendant: PendantTrees | None = None) -> BoolArray:
@@ -184,11 +192,11 @@ def differs_from_zero(z: FloatArray, pendant: PendantTrees | None = None) -> Boo
     is_tested = ~np.isnan(z)
     statistic = np.where(is_tested, z, 0.0) ** 2
     if pendant is None:
-        return np.asarray(statistic >= STRONG_Z**2)
+        return np.asarray(statistic >= INFORMATIVE_Z**2)
     degrees = is_tested + pendant.n_pairs
     numbers, which = np.unique(np.maximum(degrees, 1), return_inverse=True)
     quantiles = np.array([critical_value(number, PENDANT_LEVEL) for number in numbers.tolist()])
-    quantile = np.maximum(quantiles[which], STRONG_Z**2)
+    quantile = np.maximum(quantiles[which], INFORMATIVE_Z**2)
     return np.asarray((statistic + pendant.square >= quantile) & (degrees > 0))
 
 
@@ -238,9 +246,9 @@ def comparisons(
 ) -> list[ProposedComparison]:
     """Return, for every group of weakly identified workers, a comparison that would identify it, if there is one.
 
-    In a bipartite component of strong workers, a common task of two workers of one side closes an odd cycle. If there
-    is none, and for a worker who is not strong, the comparison is with an identified strong worker, or with any strong
-    worker if there is no identified one.
+    In a bipartite component of informative workers, a common task of two workers of one side closes an odd cycle. If
+    there is none, and for a worker who is not informative, the comparison is with an identified informative worker, or
+    with any informative worker if there is no identified one.
 
     Args:
         answers: who answered what.
@@ -249,15 +257,15 @@ def comparisons(
     """
     can_be_asked = np.zeros(answers.n_workers, dtype=bool)
     can_be_asked[list(range(answers.n_workers) if available is None else available)] = True
-    is_core = weak.is_strong & ~weak.is_weak
+    is_core = weak.is_informative & ~weak.is_weakly_identified
     proposed: list[ProposedComparison] = []
-    is_scaled = weak.is_weak & weak.is_strong
+    is_scaled = weak.is_weakly_identified & weak.is_informative
     groups = [np.flatnonzero(is_scaled & (weak.component == k)) for k in np.unique(weak.component[is_scaled])]
-    groups += [np.array([worker]) for worker in np.flatnonzero(weak.is_weak & ~weak.is_strong)]
+    groups += [np.array([worker]) for worker in np.flatnonzero(weak.is_weakly_identified & ~weak.is_informative)]
     for group in groups:
         partners = [group[weak.side[group]], group[~weak.side[group]], np.flatnonzero(is_core)]
         if not is_core.any():
-            partners.append(np.setdiff1d(np.flatnonzero(weak.is_strong), group))
+            partners.append(np.setdiff1d(np.flatnonzero(weak.is_informative), group))
         comparison = _first_comparison(answers, group, partners, can_be_asked)
         if comparison is not None:
             task, worker, partner = comparison

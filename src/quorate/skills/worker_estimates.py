@@ -52,7 +52,7 @@ class WorkerEstimates:
         """The status of each worker, including weakly identified workers."""
         if self.weak is None:
             return self.status
-        return np.where((self.status == IDENTIFIED) & self.weak.is_weak, WEAKLY_IDENTIFIED, self.status)
+        return np.where((self.status == IDENTIFIED) & self.weak.is_weakly_identified, WEAKLY_IDENTIFIED, self.status)
 
     def __getstate__(self) -> dict[str, Any]:
         """Compute which workers are weakly identified before pickling: a copy may have no access to the answers."""
