@@ -41,12 +41,12 @@ def test_weights_of_every_two_classes_are_summed_without_a_table_of_them(
     ranked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(0)
-    for places in (rng.permutation(30).astype(float), rng.normal(1e6, 3, 30), np.array([5.0])):
-        scale = Scale(ranked, places)
+    for positions in (rng.permutation(30).astype(float), rng.normal(1e6, 3, 30), np.array([5.0])):
+        scale = Scale(ranked, positions)
         expected = scale.gwet.sum()
         assert scale.gwet_total == expected
         monkeypatch.setattr(sums, "MAX_WEIGHT_TABLE_CLASSES", 0)
-        assert Scale(ranked, places).gwet_total == pytest.approx(expected, rel=1e-6)  # of values six digits long
+        assert Scale(ranked, positions).gwet_total == pytest.approx(expected, rel=1e-6)  # of values six digits long
         monkeypatch.undo()
 
 

@@ -277,7 +277,7 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
     Raises:
         OptionError: the classes have no order or are not numbers, or the order does not name each class once.
 
-    >>> scale_of("ordinal", pa.array(["high", "low"]), ["low", "high"]).places.tolist()
+    >>> scale_of("ordinal", pa.array(["high", "low"]), ["low", "high"]).positions.tolist()
     [1.0, 0.0]
     """
     if scale == NOMINAL:
@@ -292,20 +292,20 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
                 f"An interval scale needs classes that are numbers; the classes are {listing(names)}. "
                 "Use scale='ordinal' (--scale ordinal)"
             )
-        return Scale(ranked=False, places=numbers)
+        return Scale(ranked=False, positions=numbers)
     if order is None:
         if numbers is None:
             raise OptionError(
                 f"The classes {listing(names)} are not numbers. Give their order from lowest to highest with ranked= "
                 "(--classes a,b,c)"
             )
-        return Scale(ranked=True, places=np.argsort(np.argsort(numbers)).astype(np.float64))
+        return Scale(ranked=True, positions=np.argsort(np.argsort(numbers)).astype(np.float64))
     rank_of = {str(name): rank for rank, name in enumerate(order)}
     missing = [name for name in names if str(name) not in rank_of]
     if missing or len(rank_of) != len(names):
         what = f"{listing(missing)} is not in it" if missing else "it has other classes, or one class twice"
         raise OptionError(f"The order must have each of the classes {listing(names, 12)} once: {what}")
-    return Scale(ranked=True, places=np.array([float(rank_of[str(name)]) for name in names]))
+    return Scale(ranked=True, positions=np.array([float(rank_of[str(name)]) for name in names]))
 
 
 def against_rest(answers: Answers, level: float = LEVEL) -> WorkerAgreement:

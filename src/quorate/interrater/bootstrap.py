@@ -43,7 +43,7 @@ def extreme_tasks(sums: AgreementSums, scale: Scale | None = None) -> AgreementS
     by_frequency = np.argsort(-answers, kind="stable")
     chosen = {int(by_frequency[0]), int(by_frequency[1 % len(answers)]), int(by_frequency[-1])}
     if scale is not None:
-        chosen |= {int(np.argmin(scale.places)), int(np.argmax(scale.places))}
+        chosen |= {int(np.argmin(scale.positions)), int(np.argmax(scale.positions))}
     classes = sorted(chosen)
     # With one class only, the split is between it and classes that no worker gave.
     splits = list(combinations(classes, 2)) or [(classes[0], classes[0])]
@@ -56,17 +56,26 @@ def extreme_tasks(sums: AgreementSums, scale: Scale | None = None) -> AgreementS
         per_class[np.arange(len(pairs)), members] += r / 2
     unlike = np.where(is_split[:, None], per_class * (r / 2) / (r - 1), 0.0)
     once = np.ones(len(pairs))
-    squared_distance, gwet_distance, place, place_squared = np.zeros((4, len(pairs)))
+    squared_distance, gwet_distance, position_sum, position_square_sum = np.zeros((4, len(pairs)))
     if scale is not None:
         position = scale.spread(answers)
-        place = r * (position[first] + position[second]) / 2
-        place_squared = r * (position[first] ** 2 + position[second] ** 2) / 2
+        position_sum = r * (position[first] + position[second]) / 2
+        position_square_sum = r * (position[first] ** 2 + position[second] ** 2) / 2
         squared_distance = r**2 / 2 * (position[first] - position[second]) ** 2 / (r - 1)
         disagreement = np.where(first == second, 1.0, scale.gwet_disagreement(first, second))
         gwet_distance = np.where(is_split, r / 2 * disagreement / (r - 1), 0.0)
     return AgreementSums(
-        per_class, unlike, per_class / r, unlike / r, once, once, squared_distance, gwet_distance, place, place_squared
-    )  # fmt: skip
+        answers=per_class,
+        unlike=unlike,
+        share=per_class / r,
+        unlike_share=unlike / r,
+        n_answered_tasks=once,
+        n_paired_tasks=once,
+        squared_distance=squared_distance,
+        gwet_distance=gwet_distance,
+        position_sum=position_sum,
+        position_square_sum=position_square_sum,
+    )
 
 
 def extreme_tasks_of_class(sums: AgreementSums) -> AgreementSums:
@@ -101,8 +110,8 @@ def random_weights(sums: AgreementSums, rng: np.random.Generator, draws: int = D
     >>> weights.shape, weights.sum(axis=1).round(6).tolist()
     ((5, 301), [301.0, 301.0, 301.0, 301.0, 301.0])
     """
-    n_draws = draws if sums.paired.sum() >= MIN_PAIRED_TASKS else 0
-    weights: FloatArray = rng.standard_exponential((n_draws, len(sums.paired) + 1))
+    n_draws = draws if sums.n_paired_tasks.sum() >= MIN_PAIRED_TASKS else 0
+    weights: FloatArray = rng.standard_exponential((n_draws, len(sums.n_paired_tasks) + 1))
     weights *= weights.shape[1] / weights.sum(axis=1, keepdims=True)
     return weights
 
@@ -125,13 +134,13 @@ def with_intervals(
     >>> bool(result.low < result.value < result.high)
     True
     """
-    values = overall(sums.of(np.ones((1, len(sums.paired)))), scale)
+    values = overall(sums.of(np.ones((1, len(sums.n_paired_tasks)))), scale)
     resampled: list[list[Values]] = []  # by batch of draws, then by added task
     if len(weights):
         added = extreme_tasks(sums, scale)
         for run in runs(len(weights), sums.answers.shape[1], MAX_DRAW_TABLE):
             weighted = sums.of(weights[run, :-1])
-            tasks = range(len(added.paired))
+            tasks = range(len(added.n_paired_tasks))
             resampled.append([overall(weighted.with_task(added, k, weights[run, -1]), scale) for k in tasks])
     by_task = list(zip(*resampled, strict=True))
     coefficients = {}
@@ -158,7 +167,7 @@ def classes_with_intervals(sums: AgreementSums, weights: FloatArray, *, level: f
     """
     m = sums.answers.shape[1]
     n = sums.answers.sum(axis=1)
-    point = sums.of(np.ones((1, len(sums.paired))))
+    point = sums.of(np.ones((1, len(sums.n_paired_tasks))))
     values = by_class(point)
     ends = {name: np.full((2, m), np.nan) for name in values}
     most_frequent = np.sort(np.argsort(-point.answers[0], kind="stable")[:MAX_CLASSES_WITH_INTERVALS])
@@ -168,7 +177,7 @@ def classes_with_intervals(sums: AgreementSums, weights: FloatArray, *, level: f
         added = extreme_tasks_of_class(sums)
         total = (weights[:, :-1] @ n + weights[:, -1] * sums.answers_of_paired_task)[:, None]
         by_task = [
-            by_class(weighted.with_task(added, k, weights[:, -1]), total) for k in range(len(added.paired))
+            by_class(weighted.with_task(added, k, weights[:, -1]), total) for k in range(len(added.n_paired_tasks))
         ]  # fmt: skip
         for name, value in values.items():
             ends_by_task = [_ends([draw[name]], level, (len(classes),)) for draw in by_task]

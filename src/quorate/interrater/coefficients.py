@@ -71,9 +71,9 @@ def overall(sums: AgreementSums, scale: Scale | None = None) -> Values:
         chance = n**2 - (sums.answers**2).sum(axis=-1)
     else:
         observed = sums.squared_distance
-        chance = 2 * (n * sums.place_squared - sums.place**2)
-    agreement = 1 - _ratio(sums.unlike_share.sum(axis=-1), sums.paired)
-    pi = sums.share / np.maximum(sums.answered, 1)[..., None]
+        chance = 2 * (n * sums.position_square_sum - sums.position_sum**2)
+    agreement = 1 - _ratio(sums.unlike_share.sum(axis=-1), sums.n_paired_tasks)
+    pi = sums.share / np.maximum(sums.n_answered_tasks, 1)[..., None]
     differs_by_chance = (pi * (1 - pi)).sum(axis=-1)  # probability that two random answers differ
     values = {
         ALPHA: 1 - _ratio((n - 1) * observed, chance),
@@ -83,7 +83,7 @@ def overall(sums: AgreementSums, scale: Scale | None = None) -> Values:
     }
     if scale is not None:
         by_chance = scale.gwet_total * differs_by_chance / max(m * (m - 1), 1)
-        values[AC2] = 1 - _ratio(_ratio(sums.gwet_distance, sums.paired), 1 - by_chance)
+        values[AC2] = 1 - _ratio(_ratio(sums.gwet_distance, sums.n_paired_tasks), 1 - by_chance)
     return values
 
 
@@ -102,8 +102,8 @@ def by_class(sums: AgreementSums, total: FloatArray | None = None) -> Values:
     [[-0.333, -0.333]]
     """
     n = sums.answers.sum(axis=-1, keepdims=True) if total is None else total
-    agreement = 1 - _ratio(2 * sums.unlike_share, sums.paired[..., None])
-    pi = sums.share / np.maximum(sums.answered, 1)[..., None]
+    agreement = 1 - _ratio(2 * sums.unlike_share, sums.n_paired_tasks[..., None])
+    pi = sums.share / np.maximum(sums.n_answered_tasks, 1)[..., None]
     differs_by_chance = 2 * pi * (1 - pi)
     return {
         ALPHA: 1 - _ratio((n - 1) * sums.unlike, sums.answers * (n - sums.answers)),

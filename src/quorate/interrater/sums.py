@@ -31,17 +31,17 @@ class AnswerCounts:
     task: IntArray  # [cells]
     label: IntArray  # [cells]
     n: FloatArray  # [cells]: number of answers
-    answered: IntArray  # [tasks]: r, number of answers
+    per_task: IntArray  # [tasks]: r, number of answers
     rank: IntArray  # [tasks]: rank in a pseudo-random order, which does not depend on the order of the rows
 
     @cached_property
     def r(self) -> FloatArray:
         """Number of answers of each cell's task."""
-        return self.answered[self.task].astype(np.float64)
+        return self.per_task[self.task].astype(np.float64)
 
     def by_task(self, values: FloatArray) -> FloatArray:
         """Return the sums over each task of a value per cell."""
-        return np.bincount(self.task, values, len(self.answered)).astype(np.float64, copy=False)
+        return np.bincount(self.task, values, len(self.per_task)).astype(np.float64, copy=False)
 
 
 def count_answers(answers: Answers) -> AnswerCounts:
@@ -70,12 +70,12 @@ class AgreementSums:
     unlike: FloatArray  # n_c·(r-n_c)/(r-1): pairs of c with another class, weighted such that each answer counts once
     share: FloatArray  # n_c/r, over all tasks with an answer
     unlike_share: FloatArray  # n_c·(r-n_c)/(r·(r-1))
-    answered: FloatArray  # number of tasks with an answer; shape (groups,)
-    paired: FloatArray  # number of tasks with two answers or more
+    n_answered_tasks: FloatArray  # number of tasks with an answer; shape (groups,)
+    n_paired_tasks: FloatArray  # number of tasks with two answers or more
     squared_distance: FloatArray  # of the pairs of a task, over (r-1), on a scale on which classes have positions
     gwet_distance: FloatArray  # Gwet's disagreement of these pairs on this scale, over r·(r-1)
-    place: FloatArray  # sum of the positions of the answers counted in `answers`
-    place_squared: FloatArray  # sum of their squares
+    position_sum: FloatArray  # sum of the positions of the answers counted in `answers`
+    position_square_sum: FloatArray  # sum of the squares of these positions
 
     def of(self, weights: FloatArray) -> "AgreementSums":
         """Return weighted sums of the groups, one row per draw; weights: draws × groups."""
@@ -96,7 +96,7 @@ class AgreementSums:
     @property
     def answers_of_paired_task(self) -> float:
         """Mean number of answers of the tasks that have two answers or more."""
-        return float(self.answers.sum() / self.paired.sum())
+        return float(self.answers.sum() / self.n_paired_tasks.sum())
 
 
 @dataclass(frozen=True)
@@ -104,15 +104,15 @@ class Scale:
     """Positions of the classes on an ordinal or interval scale."""
 
     ranked: bool  # True: ordinal, only the order of the classes is used; False: interval, their values are used
-    places: FloatArray  # ranks from 0, or values
+    positions: FloatArray  # ranks from 0, or values
 
     @cached_property
     def gwet_total(self) -> float:
         """The sum of Gwet's weights; for many classes computed from sums, without a table of all pairs of classes."""
-        if len(self.places) <= MAX_WEIGHT_TABLE_CLASSES:
+        if len(self.positions) <= MAX_WEIGHT_TABLE_CLASSES:
             return float(self.gwet.sum())
-        position = np.sort(self.places - self.places.mean())
-        m = len(self.places)
+        position = np.sort(self.positions - self.positions.mean())
+        m = len(self.positions)
         squared = 2 * (m * (position @ position) - position.sum() ** 2)
         widest = float(position[-1] - position[0])
         if self.ranked:
@@ -123,7 +123,7 @@ class Scale:
     @cached_property
     def gwet(self) -> FloatArray:
         """Gwet's weights of all pairs of classes: ordinal weights by ranks, or quadratic weights by values."""
-        distance = np.abs(self.places[:, None] - self.places)
+        distance = np.abs(self.positions[:, None] - self.positions)
         squared = distance * (distance + 1) if self.ranked else distance**2
         weights: FloatArray = 1 - squared / max(squared.max(initial=0.0), SMALLEST_FLOAT)
         return weights
@@ -134,8 +134,8 @@ class Scale:
         def squared(distance: FloatArray) -> FloatArray:
             return distance * (distance + 1) if self.ranked else distance**2
 
-        largest = squared(np.ptp(self.places, keepdims=True))
-        disagreement: FloatArray = squared(np.abs(self.places[first] - self.places[second])) / np.maximum(
+        largest = squared(np.ptp(self.positions, keepdims=True))
+        disagreement: FloatArray = squared(np.abs(self.positions[first] - self.positions[second])) / np.maximum(
             largest, SMALLEST_FLOAT
         )
         return disagreement
@@ -143,8 +143,8 @@ class Scale:
     def spread(self, answers: FloatArray) -> FloatArray:
         """Return Krippendorff's positions of the classes: values, or mean ranks of their answers, scaled to [0, 1]."""
         if not self.ranked:
-            return self.places
-        order = np.argsort(self.places, kind="stable")
+            return self.positions
+        order = np.argsort(self.positions, kind="stable")
         middle = np.empty(len(answers))
         middle[order] = np.cumsum(answers[order]) - answers[order] / 2
         shares: FloatArray = middle / max(answers.sum(), 1)
@@ -162,10 +162,10 @@ def sum_over_groups(counts: AnswerCounts, n_classes: int, scale: Scale | None = 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xyyx")})
     >>> sums = sum_over_groups(count_answers(answers), 2)
-    >>> sums.answers.sum(axis=0).tolist(), sums.unlike.sum(axis=0).tolist(), float(sums.paired.sum())
+    >>> sums.answers.sum(axis=0).tolist(), sums.unlike.sum(axis=0).tolist(), float(sums.n_paired_tasks.sum())
     ([1.0, 2.0], [1.0, 1.0], 1.0)
     """
-    n_tasks = len(counts.answered)
+    n_tasks = len(counts.per_task)
     max_groups = max(MIN_GROUPS, min(MAX_GROUPS, MAX_GROUP_TABLE // max(n_classes, 1)))
     n_groups = min(n_tasks, max_groups)
     group = counts.rank % max_groups
@@ -173,7 +173,7 @@ def sum_over_groups(counts: AnswerCounts, n_classes: int, scale: Scale | None = 
     r = counts.r
     n = counts.n
     is_paired = r > 1
-    paired = np.where(is_paired, n, 0.0)
+    paired_answers = np.where(is_paired, n, 0.0)
     unlike = np.where(is_paired, n * (r - n) / np.maximum(r - 1, 1), 0.0)
 
     # With many classes, most groups have few of them: the product of the draws with a sparse table is faster.
@@ -194,16 +194,16 @@ def sum_over_groups(counts: AnswerCounts, n_classes: int, scale: Scale | None = 
 
     on_scale: tuple[FloatArray, ...] = (np.zeros(n_tasks),) * 4
     if scale is not None:
-        spread = scale.spread(np.bincount(counts.label, paired, n_classes).astype(np.float64, copy=False))
-        places = (counts.by_task(paired * spread[counts.label] ** k) for k in (1, 2))
-        on_scale = (*distances(counts, scale, spread), *places)
+        spread = scale.spread(np.bincount(counts.label, paired_answers, n_classes).astype(np.float64, copy=False))
+        position_sums = (counts.by_task(paired_answers * spread[counts.label] ** k) for k in (1, 2))
+        on_scale = (*distances(counts, scale, spread), *position_sums)
     return AgreementSums(
-        table(paired),
+        table(paired_answers),
         table(unlike),
         table(n / r),
         table(unlike / r),
-        column((counts.answered > 0).astype(np.float64)),
-        column((counts.answered > 1).astype(np.float64)),
+        column((counts.per_task > 0).astype(np.float64)),
+        column((counts.per_task > 1).astype(np.float64)),
         *(column(values) for values in on_scale),
     )
 
@@ -218,25 +218,25 @@ def distances(counts: AnswerCounts, scale: Scale, spread: FloatArray) -> tuple[F
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": list("ab"), "label": [1, 3]})
-    >>> scale = Scale(ranked=False, places=np.array([1.0, 3.0]))
-    >>> [float(row[0]) for row in distances(count_answers(answers), scale, scale.places)]
+    >>> scale = Scale(ranked=False, positions=np.array([1.0, 3.0]))
+    >>> [float(row[0]) for row in distances(count_answers(answers), scale, scale.positions)]
     [8.0, 1.0]
     """
-    r = counts.answered.astype(np.float64)
+    r = counts.per_task.astype(np.float64)
     pairs = np.maximum(r - 1, 1)
     is_paired = r > 1
-    squared = _squared(counts, scale.places[counts.label])
+    squared = _squared(counts, scale.positions[counts.label])
     if scale.ranked:  # for the sum of |i-j| over pairs, the cells of each task are sorted by rank
-        order = np.lexsort([scale.places[counts.label], counts.task])
-        rank = scale.places[counts.label][order]
+        order = np.lexsort([scale.positions[counts.label], counts.task])
+        rank = scale.positions[counts.label][order]
         task = counts.task[order]
         n = counts.n[order]
         n_below = _sums_of_earlier_cells(n, task)
         ranks_below = _sums_of_earlier_cells(n * rank, task)
         cross_disagreement = 2 * np.bincount(task, n * (rank * n_below - ranks_below), len(r))
-        gwet = (squared + cross_disagreement) / max(len(scale.places) * (len(scale.places) - 1), 1)
+        gwet = (squared + cross_disagreement) / max(len(scale.positions) * (len(scale.positions) - 1), 1)
     else:
-        gwet = squared / max(np.ptp(scale.places) ** 2, SMALLEST_FLOAT)
+        gwet = squared / max(np.ptp(scale.positions) ** 2, SMALLEST_FLOAT)
     krippendorff = _squared(counts, spread[counts.label]) / pairs
     return np.where(is_paired, krippendorff, 0.0), np.where(is_paired, gwet / np.maximum(r * pairs, 1), 0.0)
 
@@ -244,7 +244,7 @@ def distances(counts: AnswerCounts, scale: Scale, spread: FloatArray) -> tuple[F
 def _squared(counts: AnswerCounts, value: FloatArray) -> FloatArray:
     """Return the sum of squared distances over the ordered pairs of answers of each task."""
     first, second = (counts.by_task(counts.n * value**k) for k in (1, 2))
-    total: FloatArray = 2 * np.maximum(counts.answered * second - first**2, 0.0)
+    total: FloatArray = 2 * np.maximum(counts.per_task * second - first**2, 0.0)
     return total
 
 
