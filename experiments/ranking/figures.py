@@ -110,8 +110,8 @@ def decided_log_loss(test: Comparisons, cells: ComparisonCells, fit: RankingFit)
     parameters = fit.parameters
     gap = parameters.strength[cells.left] - parameters.strength[cells.right]
     eta = parameters.skill[cells.judge] * gap + parameters.side_bias[cells.judge]
-    if cells.effects.shape[1]:
-        eta = eta + cells.effects @ parameters.effects
+    if cells.covariates.shape[1]:
+        eta = eta + cells.covariates @ parameters.effects
     return _binary_loss(eta, cells.outcome, cells.weight)
 
 

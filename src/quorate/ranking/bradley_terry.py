@@ -4,8 +4,9 @@ Judge k saw item i on the left and j on the right:
 
     eta = a_k (theta_i - theta_j) + b_k + x'gamma,    P(left), P(right) ~ exp(± eta/2),    P(tie) ~ exp(t_k).
 
-Davidson (1970); without ties this is Bradley–Terry. Every step is a sum over cells. This module has the probabilities,
-their derivatives and one step; the loop that repeats the steps until convergence is `quorate.ranking.fit.fit_ranking`.
+Davidson (1970); without ties this is Bradley–Terry. Every step is a sum over cells; a cell is the comparisons with the
+same judge, left item, right item, outcome and covariates x. This module has the probabilities, their derivatives and
+one step; the loop that repeats the steps until convergence is `quorate.ranking.fit.fit_ranking`.
 """
 
 from collections.abc import Callable
@@ -17,11 +18,12 @@ from scipy import sparse
 from scipy.sparse.linalg import cg
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.ranking.comparisons import TIE, ComparisonCells, Comparisons, sum_by
+from quorate.ranking.comparisons import MIN_WEIGHT, TIE, ComparisonCells, Comparisons, sum_by
 
 MAX_DENSE_ITEMS = 250  # the Laplacian is inverted up to this size; above it conjugate gradients are faster
 MAX_LOG_ODDS = 60.0  # above it a probability is 0 or 1 in double precision
 MIN_INFORMATION = 1e-9  # lower bound per comparison, so that no system is singular
+MIN_PROBABILITY = 1e-9  # lower bound of the probability of an outcome, so that the log-loss is finite
 # Precision of the prior of common effects: a standard deviation of 5 log-odds per standard deviation of a covariate. It
 # keeps an effect finite that no row contradicts (left wins always), and is worth less than one comparison (1/4).
 EFFECT_PRECISION = 0.04
@@ -29,8 +31,11 @@ MAX_STRENGTH_STEP = 3.0  # log-odds, change of a strength in one Fisher step
 MAX_EFFECT_STEP = 2.0  # log-odds, change of an effect in one Fisher step
 
 
-class Response(NamedTuple):
-    """Derivatives of the log-likelihood of each cell, times its weight, at given parameters."""
+class Derivatives(NamedTuple):
+    """Derivatives of the log-likelihood of each cell or row, times its weight, at given parameters.
+
+    The first field is the gap in strength, which is the derivative of eta by the judge's skill.
+    """
 
     gap: FloatArray  # theta_left - theta_right
     score: FloatArray  # by eta
@@ -76,13 +81,13 @@ class RankingParameters:
 
 
 def log_odds(
-    gap: FloatArray, skill: FloatArray, side_bias: FloatArray, effects: FloatArray, gamma: FloatArray
+    gap: FloatArray, skill: FloatArray, side_bias: FloatArray, covariates: FloatArray, effects: FloatArray
 ) -> FloatArray:
-    """Return eta of each row, from its gap in strength, the skill and side bias of its judge, and its effects."""
+    """Return eta of each row, from its gap in strength, the skill and side bias of its judge, and its covariates."""
     eta = skill * gap
     eta += side_bias
-    if len(gamma):
-        eta += effects @ gamma
+    if len(effects):
+        eta += covariates @ effects
     np.clip(eta, -MAX_LOG_ODDS, MAX_LOG_ODDS, out=eta)
     return eta
 
@@ -103,17 +108,17 @@ def outcome_moments(eta: FloatArray, log_tie: FloatArray | None) -> tuple[FloatA
     return np.sign(eta) * (1 - small) / total, tie / total
 
 
-def respond(
+def log_likelihood_derivatives(
     gap: FloatArray, eta: FloatArray, log_tie: FloatArray | None, outcome: IntArray, weight: FloatArray
-) -> Response:
+) -> Derivatives:
     """Return score and expected information of rows; without ties ``log_tie`` is None."""
     mean, tie = outcome_moments(eta, log_tie)
     information = np.maximum((1 - tie - mean**2) / 4, MIN_INFORMATION) * weight
     score = weight * (outcome - mean) / 2
     if log_tie is None:
         zeros = np.zeros(0)
-        return Response(gap, score, information, zeros, zeros, zeros)
-    return Response(
+        return Derivatives(gap, score, information, zeros, zeros, zeros)
+    return Derivatives(
         gap,
         score,
         information,
@@ -128,26 +133,32 @@ def cell_log_odds(cells: ComparisonCells, parameters: RankingParameters) -> tupl
     gap = parameters.strength[cells.left] - parameters.strength[cells.right]
     skill = cells.of_judge(parameters.skill)
     side_bias = cells.of_judge(parameters.side_bias)
-    return gap, log_odds(gap, skill, side_bias, cells.effects, parameters.effects)
+    return gap, log_odds(gap, skill, side_bias, cells.covariates, parameters.effects)
 
 
-def cell_response(cells: ComparisonCells, parameters: RankingParameters) -> Response:
+def cell_derivatives(cells: ComparisonCells, parameters: RankingParameters) -> Derivatives:
     """Return score and information of every cell."""
     gap, eta = cell_log_odds(cells, parameters)
     log_tie = cells.of_judge(parameters.log_tie) if cells.has_ties else None
-    return respond(gap, eta, log_tie, cells.outcome, cells.weight)
+    return log_likelihood_derivatives(gap, eta, log_tie, cells.outcome, cells.weight)
 
 
-def row_response(comparisons: Comparisons, cells: ComparisonCells, parameters: RankingParameters) -> Response:
-    """Return score and information of every row, with the effects that the cells have."""
-    effects = comparisons.covariates
-    if cells.effects.shape[1] > effects.shape[1]:
-        effects = np.column_stack([np.ones(comparisons.n_rows), effects])
+def row_covariates(comparisons: Comparisons, cells: ComparisonCells) -> FloatArray:
+    """Return the covariates of every row, after a column of ones if the cells have one for the left side."""
+    covariates = comparisons.covariates
+    if cells.covariates.shape[1] > covariates.shape[1]:
+        covariates = np.column_stack([np.ones(comparisons.n_rows), covariates])
+    return covariates
+
+
+def row_derivatives(comparisons: Comparisons, cells: ComparisonCells, parameters: RankingParameters) -> Derivatives:
+    """Return score and information of every row, with the covariates that the cells have."""
+    covariates = row_covariates(comparisons, cells)
     judge = comparisons.judge
     gap = parameters.strength[comparisons.left] - parameters.strength[comparisons.right]
-    eta = log_odds(gap, parameters.skill[judge], parameters.side_bias[judge], effects, parameters.effects)
+    eta = log_odds(gap, parameters.skill[judge], parameters.side_bias[judge], covariates, parameters.effects)
     log_tie = parameters.log_tie[judge] if cells.has_ties else None
-    return respond(gap, eta, log_tie, comparisons.outcome, comparisons.weight)
+    return log_likelihood_derivatives(gap, eta, log_tie, comparisons.outcome, comparisons.weight)
 
 
 def mean_log_loss(cells: ComparisonCells, parameters: RankingParameters) -> float:
@@ -159,8 +170,8 @@ def mean_log_loss(cells: ComparisonCells, parameters: RankingParameters) -> floa
     is_tie = cells.outcome == TIE
     log_outcome = np.where(is_tie, log_tie, cells.outcome * log_win)
     # A tie where the training rows had none, or the reverse, has probability zero.
-    loss = np.minimum(log_total - log_outcome, -np.log(MIN_INFORMATION))
-    return float(loss @ cells.weight / max(cells.weight.sum(), MIN_INFORMATION))
+    loss = np.minimum(log_total - log_outcome, -np.log(MIN_PROBABILITY))
+    return float(loss @ cells.weight / max(cells.weight.sum(), MIN_WEIGHT))
 
 
 def laplacian(
@@ -214,6 +225,22 @@ def centre_by_part(strength: FloatArray, part: IntArray) -> FloatArray:
     return centred
 
 
+def effect_information(
+    cells: ComparisonCells, information: FloatArray, skill: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the information between items and effects [items, effects], and of the effects with their prior.
+
+    Args:
+        cells: cells with at least one covariate.
+        information: expected information of eta of each cell.
+        skill: of the judge of each cell.
+    """
+    weighted = information * skill
+    border = np.column_stack([cells.by_item(weighted * column) for column in cells.covariates.T])
+    of_effects = (cells.covariates * information[:, None]).T @ cells.covariates
+    return border, of_effects + EFFECT_PRECISION * np.eye(cells.covariates.shape[1])
+
+
 def fisher_step(
     cells: ComparisonCells, parameters: RankingParameters, prior_precision: float, prior_mean: FloatArray | float = 0.0
 ) -> tuple[FloatArray, FloatArray, Solver]:
@@ -222,22 +249,20 @@ def fisher_step(
     Returns:
         The new strengths, the new effects, and the solver of the items' system at the old ones.
     """
-    response = cell_response(cells, parameters)
+    derivatives = cell_derivatives(cells, parameters)
     skill = cells.of_judge(parameters.skill)
-    solve = laplacian_solver(cells, response.information * skill**2, prior_precision)
-    gradient = cells.by_item(skill * response.score) - (parameters.strength - prior_mean) * prior_precision
+    solve = laplacian_solver(cells, derivatives.information * skill**2, prior_precision)
+    gradient = cells.by_item(skill * derivatives.score) - (parameters.strength - prior_mean) * prior_precision
     effects = parameters.effects
     if len(effects):
-        weighted = response.information * skill
-        cross = np.column_stack([cells.by_item(weighted * column) for column in cells.effects.T])
-        solved = solve(cross)
-        effect_information = (cells.effects * response.information[:, None]).T @ cells.effects
-        schur = effect_information + EFFECT_PRECISION * np.eye(len(effects)) - cross.T @ solved
-        effect_gradient = cells.effects.T @ response.score - EFFECT_PRECISION * effects
+        border, of_effects = effect_information(cells, derivatives.information, skill)
+        solved = solve(border)
+        schur = of_effects - border.T @ solved
+        effect_gradient = cells.covariates.T @ derivatives.score - EFFECT_PRECISION * effects
         step = np.linalg.solve(schur, effect_gradient - solved.T @ gradient)
         step = np.clip(step, -MAX_EFFECT_STEP, MAX_EFFECT_STEP)
         effects = effects + step
-        gradient = gradient - cross @ step
+        gradient = gradient - border @ step
     step = solve(gradient)
     largest = max(float(np.abs(step).max(initial=0.0)), 1e-9)
     strength = parameters.strength + step * min(1.0, MAX_STRENGTH_STEP / largest)

@@ -1,4 +1,8 @@
-"""Comparisons as integer codes: the items on each side, the judge, the outcome and the task."""
+"""Comparisons as integer codes: the items on each side, the judge, the outcome and the task.
+
+Comparisons with the same judge, left item, right item, outcome and covariates, of all tasks, form a *cell*. Its weight
+is the sum of theirs. The likelihood depends on the comparisons only through these weights (`ComparisonCells`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -198,7 +202,8 @@ class ComparisonCells:
 
     Attributes:
         left, right, judge, outcome, weight: as in `Comparisons` [cells].
-        effects: the common effects of each cell [cells, effects]; the first is the left side, if that is estimated.
+        covariates: the values that the common effects multiply [cells, effects]; if an effect of the left side is
+            estimated, the first column is 1.
         pair: number of the unordered pair of items [cells].
         pair_low, pair_high: items of each pair [pairs].
         part: connected component of each item in the comparison graph [items].
@@ -210,7 +215,7 @@ class ComparisonCells:
     judge: IntArray
     outcome: IntArray
     weight: FloatArray
-    effects: FloatArray
+    covariates: FloatArray
     n_items: int
     n_judges: int
     pair: IntArray = field(repr=False)
@@ -280,7 +285,7 @@ class ComparisonCells:
             judge=self.judge[keep],
             outcome=self.outcome[keep],
             weight=total[keep],
-            effects=self.effects[keep],
+            covariates=self.covariates[keep],
             pair=number[self.pair[keep]],
             pair_low=self.pair_low[has_pair],
             pair_high=self.pair_high[has_pair],
@@ -294,9 +299,8 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
     Args:
         comparisons: the rows.
         part: component of each item.
-        position: whether a common preference for the left side is among the effects.
+        position: whether a common preference for the left side is among the effects; the first covariate is then 1.
     """
-    covariates = comparisons.covariates
     key = _row_key(
         comparisons.n_items,
         comparisons.n_judges,
@@ -306,16 +310,16 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
         comparisons.judge,
         None,
     )
-    order, first, group = _group_rows(key, covariates)
+    order, first, group = _group_rows(key, comparisons.covariates)
     kept = order[first]
     left = comparisons.left[kept]
     right = comparisons.right[kept]
     low = np.minimum(left, right)
     high = np.maximum(left, right)
     pairs, pair = np.unique(low * comparisons.n_items + high, return_inverse=True)
-    effects = covariates[kept]
+    covariates = comparisons.covariates[kept]
     if position:
-        effects = np.column_stack([np.ones(len(kept)), effects])
+        covariates = np.column_stack([np.ones(len(kept)), covariates])
     cell_of_row = np.empty(comparisons.n_rows, np.int64)
     cell_of_row[order] = group
     return ComparisonCells(
@@ -324,7 +328,7 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
         judge=comparisons.judge[kept],
         outcome=comparisons.outcome[kept],
         weight=sum_by(group, comparisons.weight[order], len(kept)),
-        effects=effects,
+        covariates=covariates,
         n_items=comparisons.n_items,
         n_judges=comparisons.n_judges,
         pair=pair.reshape(-1),

@@ -10,10 +10,10 @@ from quorate.ranking.bradley_terry import (
     RankingParameters,
     Solver,
     Variances,
-    cell_response,
+    cell_derivatives,
     centre_by_part,
     fisher_step,
-    row_response,
+    row_derivatives,
 )
 from quorate.ranking.comparisons import TIE, ComparisonCells, Comparisons
 from quorate.ranking.information import inverse_of, joint_information
@@ -97,7 +97,7 @@ def fit_ranking(
     for _ in range(MAX_DESIGN_EFFECT_ROUNDS):
         if not comparisons.repeats_judge_on_task or cells.n_judges == 1:
             break
-        measured = estimate_design_effect(comparisons, row_response(comparisons, cells, fitted.parameters))
+        measured = estimate_design_effect(comparisons, row_derivatives(comparisons, cells, fitted.parameters))
         if abs(measured - design_effect) < DESIGN_EFFECT_TOLERANCE:
             break
         design_effect = measured
@@ -127,7 +127,7 @@ def _initial(cells: ComparisonCells) -> RankingParameters:
         skill=np.ones(cells.n_judges),
         side_bias=np.zeros(cells.n_judges),
         log_tie=np.full(cells.n_judges, log_tie),
-        effects=np.zeros(cells.effects.shape[1]),
+        effects=np.zeros(cells.covariates.shape[1]),
         variances=Variances(),
         mean_skill=1.0,
         mean_log_tie=log_tie,
@@ -165,8 +165,8 @@ def _fit(
         for _ in range(2):
             strength, effects, solve = fisher_step(cells, parameters, strength_precision)
             parameters = replace(parameters, strength=centre_by_part(strength, cells.part), effects=effects)
-        response = cell_response(cells, parameters)
-        step = judge_step(cells, response, parameters, estimated, design_effect)
+        derivatives = cell_derivatives(cells, parameters)
+        step = judge_step(cells, derivatives, parameters, estimated, design_effect)
         parameters = replace(parameters, skill=step.skill, side_bias=step.side_bias, log_tie=step.log_tie)
         before_update = parameters
         skill_variance = step.covariance[:, 0, 0]
@@ -174,7 +174,7 @@ def _fit(
         strength_variances: FloatArray | None = None
         if cells.n_items <= MAX_MARGINAL_ITEMS and (has_several_judges or shrink):
             # Conditional variances would make the priors too narrow.
-            joint = joint_information(cells, response, parameters, estimated, strength_precision)
+            joint = joint_information(cells, derivatives, parameters, estimated, strength_precision)
             core_inverse = inverse_of(joint.schur())
             strength_variances = np.diag(core_inverse)[: cells.n_items]
             marginal = joint.judge_variances(core_inverse)

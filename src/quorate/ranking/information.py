@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from quorate.arrays import FloatArray
-from quorate.ranking.bradley_terry import EFFECT_PRECISION, RankingParameters, Response, laplacian
+from quorate.ranking.bradley_terry import Derivatives, RankingParameters, effect_information, laplacian
 from quorate.ranking.comparisons import ComparisonCells
 from quorate.ranking.judges import EstimatedParameters
 
@@ -68,7 +68,7 @@ class JointInformation:
 
 def joint_information(
     cells: ComparisonCells,
-    response: Response,
+    derivatives: Derivatives,
     parameters: RankingParameters,
     estimated: EstimatedParameters,
     strength_precision: float,
@@ -76,35 +76,33 @@ def joint_information(
     """Return the information of strengths, common effects, skills and side biases at the parameters."""
     n = cells.n_items
     n_judges = cells.n_judges
-    n_effects = cells.effects.shape[1]
+    n_effects = cells.covariates.shape[1]
     skill = cells.of_judge(parameters.skill)
-    items, _ = laplacian(cells, response.information * skill**2, strength_precision)
-    weighted = response.information * skill
+    items, _ = laplacian(cells, derivatives.information * skill**2, strength_precision)
+    weighted = derivatives.information * skill
     core = items
     if n_effects:
-        border = np.column_stack([cells.by_item(weighted * column) for column in cells.effects.T])
-        effect_information = (cells.effects * response.information[:, None]).T @ cells.effects
-        effect_information = effect_information + EFFECT_PRECISION * np.eye(n_effects)
-        core = sparse.bmat([[items, border], [border.T, effect_information]], format="csr")
+        border, of_effects = effect_information(cells, derivatives.information, skill)
+        core = sparse.bmat([[items, border], [border.T, of_effects]], format="csr")
     kept = tuple(index for index, used in enumerate((estimated.skill, estimated.side)) if used)
     if not kept:
         empty = np.zeros((n + n_effects, 0))
         return JointInformation(core, empty, empty, np.zeros((n_judges, 0, 0)), np.zeros(0), kept)
 
-    design = {0: response.gap, 1: np.ones(len(response.gap))}
+    design = {0: derivatives.gap, 1: np.ones(len(derivatives.gap))}
     variance = {0: parameters.variances.skill, 1: parameters.variances.side}
     block = np.zeros((n_judges, len(kept), len(kept)))
     for row, first in enumerate(kept):
         for column, second in enumerate(kept):
-            block[:, row, column] = cells.by_judge(response.information * design[first] * design[second])
+            block[:, row, column] = cells.by_judge(derivatives.information * design[first] * design[second])
         block[:, row, row] += 1 / variance[first]
     inverse: FloatArray = np.linalg.inv(block).astype(np.float64)
     crosses = []
     for index in kept:
         by_item = _item_judge_sums(cells, weighted * design[index])
         if n_effects:
-            values = response.information * design[index]
-            by_effect = np.stack([cells.by_judge(values * column) for column in cells.effects.T])
+            values = derivatives.information * design[index]
+            by_effect = np.stack([cells.by_judge(values * column) for column in cells.covariates.T])
             stack = sparse.vstack if sparse.issparse(by_item) else np.vstack
             by_item = stack([by_item, by_effect])
         crosses.append(by_item)

@@ -12,7 +12,14 @@ from scipy import sparse
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.sampling import splitmix64
 from quorate.progress import report
-from quorate.ranking.bradley_terry import EFFECT_PRECISION, Response, cell_response, centre_by_part, row_response
+from quorate.ranking.bradley_terry import (
+    EFFECT_PRECISION,
+    Derivatives,
+    cell_derivatives,
+    centre_by_part,
+    row_covariates,
+    row_derivatives,
+)
 from quorate.ranking.comparisons import ComparisonCells, Comparisons
 from quorate.ranking.fit import RankingFit
 from quorate.ranking.information import JointInformation, inverse_of, joint_information
@@ -70,10 +77,10 @@ def uncertainty(
         by_task: sum scores by task; otherwise every comparison counts as independent.
         seed: seed of the draws.
     """
-    response = cell_response(cells, fit.parameters)
-    joint = joint_information(cells, response, fit.parameters, fit.estimated, fit.strength_precision)
+    derivatives = cell_derivatives(cells, fit.parameters)
+    joint = joint_information(cells, derivatives, fit.parameters, fit.estimated, fit.strength_precision)
     has_tasks = by_task and comparisons.task is not None
-    rows = _Rows.of_tasks(comparisons, cells, fit) if has_tasks else _Rows.of_cells(cells, response, fit)
+    rows = _Rows.of_tasks(comparisons, cells, fit) if has_tasks else _Rows.of_cells(cells, derivatives, fit)
     if cells.n_items <= MAX_COVARIANCE_ITEMS:
         return _sandwich(rows, joint, cells, fit, seed)
     return _multiplier_draws(rows, joint, cells, fit, comparisons.task_hash if has_tasks else None, seed)
@@ -92,31 +99,28 @@ class _Rows:
     right: IntArray
     judge: IntArray
     skill: FloatArray
-    effects: FloatArray
+    covariates: FloatArray
 
     @classmethod
     def of_tasks(cls, comparisons: Comparisons, cells: ComparisonCells, fit: RankingFit) -> "_Rows":
         assert comparisons.task is not None
-        response: Response = row_response(comparisons, cells, fit.parameters)
-        effects = comparisons.covariates
-        if cells.effects.shape[1] > effects.shape[1]:
-            effects = np.column_stack([np.ones(comparisons.n_rows), effects])
+        derivatives: Derivatives = row_derivatives(comparisons, cells, fit.parameters)
         cluster = np.cumsum(np.r_[0, np.diff(comparisons.task) != 0])
         return cls(
             cluster,
             int(cluster[-1]) + 1,
             comparisons.n_comparisons,
-            response.score,
-            response.gap,
+            derivatives.score,
+            derivatives.gap,
             comparisons.left,
             comparisons.right,
             comparisons.judge,
             fit.parameters.skill[comparisons.judge],
-            effects,
+            row_covariates(comparisons, cells),
         )
 
     @classmethod
-    def of_cells(cls, cells: ComparisonCells, response: Response, fit: RankingFit) -> "_Rows":
+    def of_cells(cls, cells: ComparisonCells, derivatives: Derivatives, fit: RankingFit) -> "_Rows":
         """Return cells as clusters: the w comparisons of a cell are independent, so they add w squares, not w²."""
         n_cells = len(cells.left)
         total = float(cells.weight.sum())
@@ -124,13 +128,13 @@ class _Rows:
             np.arange(n_cells),
             max(round(total), 1),
             total,
-            response.score / np.sqrt(cells.weight),
-            response.gap,
+            derivatives.score / np.sqrt(cells.weight),
+            derivatives.gap,
             cells.left,
             cells.right,
             cells.judge,
             fit.parameters.skill[cells.judge],
-            cells.effects,
+            cells.covariates,
         )
 
     def score_matrices(self, n_items: int, n_judges: int, kept: tuple[int, ...]) -> tuple[sparse.csr_matrix, ...]:
@@ -142,8 +146,8 @@ class _Rows:
         values = np.concatenate([self.skill, -self.skill])
         positions = (np.concatenate([row, row]), np.concatenate([self.left, self.right]))
         design = sparse.csr_matrix((values, positions), shape=(n_rows, n_items))
-        if self.effects.shape[1]:
-            design = sparse.hstack([design, sparse.csr_matrix(self.effects)], format="csr")
+        if self.covariates.shape[1]:
+            design = sparse.hstack([design, sparse.csr_matrix(self.covariates)], format="csr")
         columns = {0: self.gap, 1: np.ones(n_rows)}
         first_column = len(kept) * self.judge
         values = np.concatenate([columns[index] for index in kept]) if kept else np.zeros(0)

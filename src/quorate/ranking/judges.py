@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from quorate.arrays import FloatArray
-from quorate.ranking.bradley_terry import RankingParameters, Response
+from quorate.ranking.bradley_terry import Derivatives, RankingParameters
 from quorate.ranking.comparisons import ComparisonCells, Comparisons
 
 MAX_JUDGE_STEP = 1.0  # change of a judge's parameter in one Newton step
@@ -45,7 +45,7 @@ class EstimatedParameters:
 
 def judge_step(
     cells: ComparisonCells,
-    response: Response,
+    derivatives: Derivatives,
     parameters: RankingParameters,
     estimated: EstimatedParameters,
     design_effect: float,
@@ -54,26 +54,26 @@ def judge_step(
 
     Args:
         cells: the comparisons.
-        response: derivatives of the comparisons at the parameters.
+        derivatives: derivatives of the comparisons at the parameters.
         parameters: current parameters.
         estimated: which parameters change.
         design_effect: by which the evidence of the answers is divided; see `estimate_design_effect`.
     """
     n = cells.n_judges
     variances = parameters.variances
-    gap = response.gap
+    gap = derivatives.gap
     information = np.zeros((n, 3, 3))
     gradient = np.zeros((n, 3))
-    information[:, 0, 0] = cells.by_judge(response.information * gap**2)
-    information[:, 0, 1] = cells.by_judge(response.information * gap)
-    information[:, 1, 1] = cells.by_judge(response.information)
-    gradient[:, 0] = cells.by_judge(response.score * gap)
-    gradient[:, 1] = cells.by_judge(response.score)
+    information[:, 0, 0] = cells.by_judge(derivatives.information * gap**2)
+    information[:, 0, 1] = cells.by_judge(derivatives.information * gap)
+    information[:, 1, 1] = cells.by_judge(derivatives.information)
+    gradient[:, 0] = cells.by_judge(derivatives.score * gap)
+    gradient[:, 1] = cells.by_judge(derivatives.score)
     if estimated.tie:
-        information[:, 2, 2] = cells.by_judge(response.tie_information)
-        information[:, 0, 2] = cells.by_judge(response.tie_cross * gap)
-        information[:, 1, 2] = cells.by_judge(response.tie_cross)
-        gradient[:, 2] = cells.by_judge(response.tie_score)
+        information[:, 2, 2] = cells.by_judge(derivatives.tie_information)
+        information[:, 0, 2] = cells.by_judge(derivatives.tie_cross * gap)
+        information[:, 1, 2] = cells.by_judge(derivatives.tie_cross)
+        gradient[:, 2] = cells.by_judge(derivatives.tie_score)
     information[:, 1, 0] = information[:, 0, 1]
     information[:, 2, 0] = information[:, 0, 2]
     information[:, 2, 1] = information[:, 1, 2]
@@ -103,7 +103,7 @@ def judge_step(
     )
 
 
-def estimate_design_effect(comparisons: Comparisons, response: Response) -> float:
+def estimate_design_effect(comparisons: Comparisons, derivatives: Derivatives) -> float:
     """Return the design effect of the correlation between the answers of one judge on one task, at least 1.
 
     It is the sum over judges and tasks of the squared score of the skill, divided by the information: 1 for independent
@@ -113,8 +113,8 @@ def estimate_design_effect(comparisons: Comparisons, response: Response) -> floa
         return 1.0
     key = comparisons.task * comparisons.n_judges + comparisons.judge
     cell = np.cumsum(np.r_[0, np.diff(key) != 0])
-    score = np.bincount(cell, response.score * response.gap)
-    information = float((response.information * response.gap**2).sum())
+    score = np.bincount(cell, derivatives.score * derivatives.gap)
+    information = float((derivatives.information * derivatives.gap**2).sum())
     return max(1.0, float(score @ score) / max(information, 1e-9))
 
 

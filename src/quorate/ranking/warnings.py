@@ -7,7 +7,7 @@ from scipy.special import gammaincinv
 
 from quorate.errors import count, listing
 from quorate.io.model_names import is_panel, model_names
-from quorate.ranking.bradley_terry import cell_response, row_response
+from quorate.ranking.bradley_terry import cell_derivatives, row_derivatives
 from quorate.ranking.comparisons import sum_by
 from quorate.ranking.ranking import Ranking, RankingWarning
 
@@ -188,12 +188,12 @@ def _covariate_warnings(ranking: Ranking) -> Iterator[RankingWarning]:
     cells = ranking.cells
     if cells.n_judges == 1:
         return
-    response = cell_response(cells, ranking.fit.parameters)
+    derivatives = cell_derivatives(cells, ranking.fit.parameters)
     first = int(ranking.has_position)
     for index, name in enumerate(ranking.comparisons.covariate_names):
-        values = cells.effects[:, first + index]
-        score = cells.by_judge(response.score * values)
-        information = np.maximum(cells.by_judge(response.information * values**2), 1e-12)
+        values = cells.covariates[:, first + index]
+        score = cells.by_judge(derivatives.score * values)
+        information = np.maximum(cells.by_judge(derivatives.information * values**2), 1e-12)
         dispersion = float((score**2 / information).sum()) / (cells.n_judges - 1)
         limit = float(2 * gammaincinv((cells.n_judges - 1) / 2, 0.99)) / (cells.n_judges - 1)
         if dispersion > limit:
@@ -209,8 +209,8 @@ def task_dispersion(ranking: Ranking) -> float:
     comparisons = ranking.comparisons
     if comparisons.task is None:
         return 1.0
-    response = row_response(comparisons, ranking.cells, ranking.fit.parameters)
-    direction = response.gap
-    by_task = np.bincount(comparisons.task, response.score * direction)
-    expected = float((response.information * direction**2).sum())
+    derivatives = row_derivatives(comparisons, ranking.cells, ranking.fit.parameters)
+    direction = derivatives.gap
+    by_task = np.bincount(comparisons.task, derivatives.score * direction)
+    expected = float((derivatives.information * direction**2).sum())
     return float((by_task**2).sum()) / max(expected, 1e-12)
