@@ -30,6 +30,7 @@ def test_commands_that_outputs_print_name_the_database(tmp_path: Path, capsys: p
     address = f"duckdb://{database}"
     code, out, err = quorate_command(capsys, "aggregate", address, "--table", "answers")
     assert code == 2
+    assert "The engine duckdb has no table" in err
     assert "it has no tables. Other schemas have 'prod.answers'" in err
     code, out, err = quorate_command(capsys, "aggregate", address, "--table", "prod.answers", "--workers-table", "w")
     assert code == 0

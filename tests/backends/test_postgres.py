@@ -152,9 +152,11 @@ def test_a_table_may_lie_in_a_schema_and_bear_reserved_names(url: str) -> None:
     run(url, 'INSERT INTO other."order" SELECT task, worker, label FROM answers')
     found = aggregate(url, table="other.order", task="user", worker="select", label="group")
     assert labels_of(found) == labels_of(quorate.aggregate(CROWD))
-    with pytest.raises(EngineError, match=r"^postgres has no table 'other\.answers'; other has 'order'$"):
+    with pytest.raises(EngineError, match=r"^the engine postgres has no table 'other\.answers'; other has 'order'$"):
         read(url, table="other.answers")
-    with pytest.raises(EngineError, match=r"^postgres has no table 'nowhere\.answers'; nowhere has no tables$"):
+    with pytest.raises(
+        EngineError, match=r"^the engine postgres has no table 'nowhere\.answers'; nowhere has no tables$"
+    ):
         read(url, table="nowhere.answers")
     run(url, "DROP SCHEMA other CASCADE")
 

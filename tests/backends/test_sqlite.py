@@ -94,13 +94,13 @@ def test_names_of_tables_and_columns_are_data(name: str, tmp_path: Path) -> None
 
 
 def test_a_table_that_is_not_there_brings_those_that_are(database: Path) -> None:
-    with pytest.raises(EngineError, match=r"^sqlite has no table 'answer'; it has 'answers'"):
+    with pytest.raises(EngineError, match=r"^the engine sqlite has no table 'answer'; it has 'answers'"):
         read(database, table="answer")
 
 
 def test_a_table_that_is_there_and_fails_is_not_reported_as_missing(database: Path) -> None:
     run(database, "CREATE VIEW gone AS SELECT * FROM never")
-    with pytest.raises(EngineError, match=r"^sqlite cannot open the table 'gone': .*never"):
+    with pytest.raises(EngineError, match=r"^the engine sqlite cannot open the table 'gone': .*never"):
         read(database, table="gone")
 
 

@@ -102,7 +102,7 @@ def test_a_vote_can_be_sent_to_where_the_blocks_are(method: str) -> None:
 
 def test_other_methods_say_where_they_run() -> None:
     blocks: Any = Elsewhere(simulate.crowd(50, 6, 3, seed=0).answers)
-    with pytest.raises(UnknownMethodError, match="kos needs every answer in memory"):
+    with pytest.raises(UnknownMethodError, match="the method 'kos' needs every answer in memory"):
         fit_blocks(blocks, "kos")
 
 

@@ -126,7 +126,7 @@ def test_too_many_workers_are_refused(method: str) -> None:
 
 def test_too_many_confusion_entries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confusion, "MAX_ENTRIES", 1000)
-    with pytest.raises(TooLargeError, match=r"m3v keeps .* 60 workers"):
+    with pytest.raises(TooLargeError, match=r"the method 'm3v' keeps .* 60 workers"):
         m3v(crowd(n_tasks=400, n_workers=60, per_task=3, n_classes=10, seed=0).answers)
 
 

@@ -125,7 +125,7 @@ class Engine:
             raise
         except Exception as error:  # every engine has its own exceptions
             raise EngineError(
-                f"{self.name} failed while {stage}: {first_line(error)}{_remedy(error)}"
+                f"the engine {self.name} failed while {stage}: {first_line(error)}{_remedy(error)}"
             ) from public_cause(error)
         report(stage, 100, 100)
 

@@ -225,12 +225,12 @@ def _not_opened(engine: Engine, name: str, error: Exception) -> str:
     except Exception:  # no such schema, or one without permission
         tables = []
     if table_name in tables:
-        return f"{engine.name} cannot open the table {name!r}: {first_line(error)}"
+        return f"the engine {engine.name} cannot open the table {name!r}: {first_line(error)}"
     has = listing(tables, 12) or "no tables"
     listed = f"{database or 'it'} has {has}"
     other_tables = [] if database else _tables_elsewhere(engine)
     elsewhere = f". Other schemas have {listing(other_tables, 12)}" if other_tables else ""
-    return f"{engine.name} has no table {name!r}; {listed}{elsewhere}"
+    return f"the engine {engine.name} has no table {name!r}; {listed}{elsewhere}"
 
 
 def _file(engine: Engine, source: str | Path, reading: ReadOptions) -> EngineTable:

@@ -38,7 +38,7 @@ def block_fit(method: str) -> Callable[..., Fitted]:
     """
     if method not in OUT_OF_CORE_METHODS:
         names = ", ".join(OUT_OF_CORE_METHODS)
-        raise UnknownMethodError(f"{method} needs every answer in memory; methods that do not are {names}")
+        raise UnknownMethodError(f"the method {method!r} needs every answer in memory; methods that do not are {names}")
     return METHODS[method].load()
 
 

@@ -94,8 +94,8 @@ def check_workers(answers: Answers, method: str) -> None:
     n = answers.n_workers
     if n > MAX_WORKERS:
         raise TooLargeError(
-            f"{method} factors a workers × workers matrix in every iteration: with {n:,} workers it has {n * n:,} "
-            f"entries, and the method stops at {MAX_WORKERS:,} workers. "
+            f"the method {method!r} factors a workers × workers matrix in every iteration: with {n:,} workers it has "
+            f"{n * n:,} entries, and the method stops at {MAX_WORKERS:,} workers. "
             "Leave out workers with few answers, or use rank-one, iwmv or opt-ds, whose cost is linear in the answers"
         )
 

@@ -458,4 +458,6 @@ def check_size(answers: Sized, method: str, *, matrices: bool = True, posterior:
         sizes.append((of_tasks, answers.n_tasks * m, MAX_ENTRIES, every))
     for what, entries, most, remedy in sizes:
         if entries > most:
-            raise TooLargeError(f"{method} keeps {what}: {entries:,} entries, and the limit is {most:,}. {remedy}")
+            raise TooLargeError(
+                f"the method {method!r} keeps {what}: {entries:,} entries, and the limit is {most:,}. {remedy}"
+            )
