@@ -15,10 +15,10 @@ from quorate.estimation.prediction_powered import (
     KnownSample,
     MeanEstimates,
     over_all,
-    powers,
     ppi_mean,
     ppi_rows,
     score_ends,
+    tuning_factors,
 )
 from quorate.statistics import Z_95, wilson_interval
 from tests.conftest import need
@@ -82,7 +82,7 @@ def test_each_power_is_the_slope_of_the_others() -> None:
     rng = np.random.default_rng(1)
     y, f, w = rng.random((1, 12)), rng.random((1, 12)), rng.random(12)
     f += y
-    found = powers(y, f, w)
+    found = tuning_factors(y, f, w)
     for i in range(12):
         kept = np.arange(12) != i
         slope = np.polyfit(f[0, kept], y[0, kept], 1, w=np.sqrt(w[kept]))[0]

@@ -1,1 +1,1 @@
-"""Estimates over all tasks with intervals: class shares, accuracies, means, differences, and plans of known labels."""
+"""Shares, accuracies and means over all tasks, with intervals; differences of groups; plans of known labels."""

@@ -1,8 +1,8 @@
 """Means over all tasks from known labels of some tasks and a guess for every task: prediction-powered inference.
 
 With y known on a random sample and a guess f for every task, mean(f over all) + mean(y - f over the sample) is unbiased
-for the mean of y, for any quality of the guess; the same holds with power·f instead of f [Angelopoulos23]. The best
-power is the slope of y on f; for each known task it is computed from the other known tasks, so that the estimate stays
+for the mean of y, for any quality of the guess; the same holds with lambda·f instead of f [Angelopoulos23]. The best
+lambda is the slope of y on f; for each known task it is computed from the other known tasks, so that the estimate stays
 unbiased. The interval is a score interval (`score_ends`), which keeps its coverage if shares are near 0 or 1 and if
 there are few known labels.
 
@@ -111,20 +111,26 @@ class KnownSample:
 
     @cached_property
     def is_drawn(self) -> BoolArray:
-        """Which known tasks were drawn at random; all, if every task is known."""
+        """Which known tasks were drawn at random; all, if every task is known; one entry per row of `rows`.
+
+        Their known labels represent all tasks that could have been drawn.
+        """
         is_random: BoolArray = self.probability < 1
         return np.ones(len(self.rows), dtype=bool) if len(self.rows) == self.n_tasks else is_random
 
     @cached_property
     def is_chosen(self) -> BoolArray:
-        """Which of all tasks were chosen with inclusion probability 1: they represent no other tasks."""
+        """Which of all tasks were chosen with inclusion probability 1; one entry per task, known or not.
+
+        They represent no other tasks: their known labels are added to the estimate for the tasks that could be drawn.
+        """
         chosen = np.zeros(self.n_tasks, dtype=bool)
         chosen[self.rows[~self.is_drawn]] = True
         return chosen
 
     @property
     def n_drawn(self) -> int:
-        """Number of known tasks that were sampled at random, with probability below 1."""
+        """Number of known tasks for which `is_drawn` is true: the size of the random sample."""
         return int(self.is_drawn.sum())
 
     def within(self, tasks: BoolArray) -> "KnownSample":
@@ -143,7 +149,7 @@ class MeanEstimates:
     high: FloatArray
     known_low: FloatArray
     known_high: FloatArray
-    power: FloatArray  # mean factor of the guess; 0 where the known labels alone are more precise
+    power: FloatArray  # mean factor of the guess (lambda); 0 where the known labels alone are more precise
 
 
 def ppi_mean(
@@ -246,9 +252,9 @@ def ppi_rows(
     n = y.shape[1]
     weights = np.ones(n) if weights is None else weights * (n / weights.sum())
     shrink = (guesses.n_tasks - n) / max(guesses.n_tasks - 1, 1)
-    power = powers(y, f, weights)
-    values = y - power * (f - guesses.mean[:, None])
-    used = power @ weights / n
+    factor = tuning_factors(y, f, weights)
+    values = y - factor * (f - guesses.mean[:, None])
+    used = factor @ weights / n
     bottom = np.minimum(lowest - used * (guesses.most - guesses.mean), values.min(axis=1))
     top = np.maximum(highest - used * (guesses.least - guesses.mean), values.max(axis=1))
     value = values @ weights / n
@@ -259,7 +265,7 @@ def ppi_rows(
         values, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen, least=observed_variance
     )
     alone_low, alone_high = score_ends(y, lowest, highest, weights=weights, shrink=shrink, z=z, unseen=unseen)
-    # If the guesses have no information, estimating their power makes the interval wider: use the known labels alone.
+    # If the guesses have no information, estimating lambda makes the interval wider: use the known labels alone.
     alone = high - low >= alone_high - alone_low - INTERVAL_TOLERANCE
     low, high = (
         np.clip(np.where(alone, by_known, by_both), lowest, highest)
@@ -305,15 +311,17 @@ def over_all(
     return MeanEstimates(np.clip(mean(estimates.value), low, high), low, high, known_low, known_high, estimates.power)
 
 
-def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return for each known task the slope of y on f over the other known tasks, clipped to 0 to 1.
+def tuning_factors(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the factor of the guess (lambda of [Angelopoulos23]) for each known task.
+
+    It is the slope of y on f over the other known tasks, clipped to 0 to 1.
 
     Args:
         y: true values, rows × known tasks.
         f: guessed values, rows × known tasks.
         weights: of the tasks.
 
-    >>> powers(np.array([[0.0, 1.0, 0.0, 1.0]]), np.array([[0.2, 0.7, 0.2, 0.7]]), np.ones(4)).round(3).tolist()
+    >>> tuning_factors(np.array([[0.0, 1.0, 0.0, 1.0]]), np.array([[0.2, 0.7, 0.2, 0.7]]), np.ones(4)).round(3).tolist()
     [[1.0, 1.0, 1.0, 1.0]]
     """
 

@@ -27,7 +27,7 @@ from quorate.errors import (
 from quorate.estimation.estimands import Estimand
 from quorate.estimation.gold_sample_check import Imbalance, find_imbalance
 from quorate.estimation.means import MIN_KNOWN_LABELS, ByKnown, MeanEstimator
-from quorate.estimation.prediction_powered import PSEUDO_OBSERVATIONS, KnownSample, powers, score_ends
+from quorate.estimation.prediction_powered import PSEUDO_OBSERVATIONS, KnownSample, score_ends, tuning_factors
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.dataframes import is_series
 from quorate.io.read_table import Source, read_table
@@ -228,8 +228,8 @@ def plan_labels(
     lowest = np.broadcast_to(np.asarray(quantity.lowest, np.float64), len(y))
     highest = np.broadcast_to(np.asarray(quantity.highest, np.float64), len(y))
     n_alone = _needed(y, (lowest, highest), half_width, n_tasks, estimator.z)
-    power = powers(y, f, np.ones(y.shape[1]))
-    corrected = y - power * (f - middle)
+    factor = tuning_factors(y, f, np.ones(y.shape[1]))
+    corrected = y - factor * (f - middle)
     ends = (np.minimum(corrected.min(axis=1), lowest), np.maximum(corrected.max(axis=1), highest))
     n_needed = min(_needed(corrected, ends, half_width, n_tasks, estimator.z), n_alone)
     is_known = np.zeros(n_tasks, dtype=bool)

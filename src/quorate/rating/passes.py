@@ -8,6 +8,9 @@ posterior mean.
 
 The answers of one cell (a rater, or a group of raters, on one task) are left out together; their information is
 divided by 1 + rho·(answers in the cell - 1).
+
+The posteriors of tasks that `task_posteriors` returns are on the standardised scale and without correlated errors;
+`quorate.rating.task_scores` makes the final table of scores with their intervals from them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -185,7 +188,7 @@ def plain_pass(block: Block, sums: _PassSums, posteriors: FloatArray | None) -> 
     n_raters = len(table)
     per_task = block.per_task
     task, worker, y = scored_answers(block, sums.values)
-    mean, prior, bias_precision, scale_precision, rho, is_first = sums.numbers
+    mean, prior_precision, bias_precision, scale_precision, rho, is_first = sums.numbers
     cell, task_of_cell, cell_size = cells_of(block, sums.group, sums.cells)
     thinning = 1.0 if cell_size is None else 1 / (1 + rho * (cell_size - 1))
     columns = np.ascontiguousarray(table[:, :N_INPUTS].T)
@@ -196,44 +199,44 @@ def plain_pass(block: Block, sums: _PassSums, posteriors: FloatArray | None) -> 
         own_precision = precision
         own_shift = shift
         if cell_size is None:
-            task_precision = prior + np.bincount(task, precision, n_tasks)
-            task_shift = mean * prior + np.bincount(task, shift, n_tasks)
+            task_precision = prior_precision + np.bincount(task, precision, n_tasks)
+            task_shift = mean * prior_precision + np.bincount(task, shift, n_tasks)
         else:
             cell_precision: FloatArray = thinning * np.bincount(cell, precision, len(cell_size)).astype(np.float64)
             cell_shift: FloatArray = thinning * np.bincount(cell, shift, len(cell_size)).astype(np.float64)
-            task_precision = prior + np.bincount(task_of_cell, cell_precision, n_tasks)
-            task_shift = mean * prior + np.bincount(task_of_cell, cell_shift, n_tasks)
+            task_precision = prior_precision + np.bincount(task_of_cell, cell_precision, n_tasks)
+            task_shift = mean * prior_precision + np.bincount(task_of_cell, cell_shift, n_tasks)
             own_precision = cell_precision[cell]
             own_shift = cell_shift[cell]
-        without = np.maximum(task_precision[task] - own_precision, prior)
+        without = np.maximum(task_precision[task] - own_precision, prior_precision)
         return task_precision, task_shift, (task_shift[task] - own_shift) / without, 1 / without
 
     # First with the current lines, then with each rater's line without the present answer. The sums of a line get the
     # terms that the next pass subtracts, so that at the limit the line without an answer is exact. With the second
     # posterior in the sums, 15 of 80 panels of 4 to 8 tasks and little noise had their order reversed.
-    _, _, m, v = cavity(b * b / noise, b * (y - a) / noise)
-    over_d = 1 / (noise + b * b * v)
-    m_over_d = m * over_d
-    line_summands = (over_d, m_over_d, m * m_over_d, y * over_d, y * m_over_d)
+    _, _, cavity_mean, cavity_variance = cavity(b * b / noise, b * (y - a) / noise)
+    over_d = 1 / (noise + b * b * cavity_variance)
+    m_over_d = cavity_mean * over_d
+    line_summands = (over_d, m_over_d, cavity_mean * m_over_d, y * over_d, y * m_over_d)
     if not is_first:
         p11 = np.maximum(p11 - over_d, float(bias_precision))
         p12 = p12 - m_over_d
-        p22 = np.maximum(p22 - m * m_over_d, float(scale_precision))
+        p22 = np.maximum(p22 - cavity_mean * m_over_d, float(scale_precision))
         h1 = h1 - y * over_d
         h2 = h2 - y * m_over_d
     determinant = np.maximum(p11 * p22 - p12 * p12, MIN_DETERMINANT)
     line_bias = (p22 * h1 - p12 * h2) / determinant
     line_scale = (p11 * h2 - p12 * h1) / determinant
-    line_variance = (p22 - 2 * m * p12 + m * m * p11) / determinant
+    line_variance = (p22 - 2 * cavity_mean * p12 + cavity_mean * cavity_mean * p11) / determinant
     answer_variance = noise + np.maximum(line_variance, 0.0)
-    precision, shift, m, v = cavity(
+    precision, shift, cavity_mean, cavity_variance = cavity(
         line_scale * line_scale / answer_variance, line_scale * (y - line_bias) / answer_variance
     )
     task_mean = shift / precision
     task_variance = 1 / precision
     # The error of the prediction from the others, and the part of it that is the rater's noise.
-    error = y - line_bias - line_scale * m
-    predictive = answer_variance + line_scale * line_scale * v
+    error = y - line_bias - line_scale * cavity_mean
+    predictive = answer_variance + line_scale * line_scale * cavity_variance
     noise_part = noise / predictive
     noise_square = noise_part * (noise_part * error * error + (predictive - noise))
     square = error * error
@@ -251,7 +254,7 @@ def plain_pass(block: Block, sums: _PassSums, posteriors: FloatArray | None) -> 
     if cell_size is not None:
         standard = np.sqrt(noise)
         totals[T_PAIR] += _pairs_within(error / standard, cell, len(cell_size))
-        totals[T_PAIR_FIT] += _pairs_within(line_scale * np.sqrt(v) / standard, cell, len(cell_size))
+        totals[T_PAIR_FIT] += _pairs_within(line_scale * np.sqrt(cavity_variance) / standard, cell, len(cell_size))
         totals[T_N_PAIRS] += (cell_size * (cell_size - 1)).sum()
     if posteriors is not None:
         posteriors[:, 0] = task_mean

@@ -1,4 +1,7 @@
-"""Scores of the tasks with their intervals, on the scale of the answers or of the known scores: the table of `rate`."""
+"""Scores of the tasks with their intervals, on the scale of the answers or of the known scores: the table of `rate`.
+
+The standardised posteriors of the tasks come from `quorate.rating.passes.task_posteriors`.
+"""
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
