@@ -37,7 +37,9 @@ from quorate.voting.vote import changed_vote
 RANDOM_SHARE = 1 / 3
 POOL_FACTOR = 20  # candidates per task to choose, the least certain ones, so that the choice can be diverse
 RANDOM_REASON = "random check"  # how the reason of a task that was drawn at random begins
-# Mean over 25 public datasets, with none and with 30 labels: `python -m experiments.advice.expert_labels`.
+# Mean over the 25 public datasets whose workers are people, with none and with 30 labels:
+# `python -m experiments.advice.expert_labels`. The 26 datasets of the calibration (`PUBLIC_CROWDS` in
+# calibration/confidence.py) are these and judges_civil, whose workers are language models (docs/accuracy.md).
 MEASURED_EFFECT = (
     "On 25 public datasets, labels of 30 tasks chosen like this lowered the share of wrong labels from 17% to 14%."
 )

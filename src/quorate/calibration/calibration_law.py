@@ -43,6 +43,7 @@ class LawConstants:
     failure_decay: float = 0.0  # log of the ratio of this mean at alpha 0 to that at alpha 1
 
 
+# `PUBLIC_CROWDS` and `PUBLIC_PANELS` in confidence.py say from how many crowds and panels these were fitted.
 # For people the log-loss is flat for log_b_sd from .3 to .5 (within .001); the largest gives the widest interval.
 PEOPLE = LawConstants(log_b_mean=0.0, log_b_sd=0.5, failure=0.02)
 # For models log_b_sd is 1.5 times the fitted value, because panels of one repository are similar.

@@ -260,7 +260,8 @@ class ConfidenceBasis:
         else:
             n = self.n_advised
             check = f" To check: {expert_command(n)}" if n else ""
-            lines.append(f"{calibrated_on(has_models=self.n_models > 0)}, not yet on yours.{check}")
+            data = calibration_data(has_models=self.n_models > 0)
+            lines.append(f"Calibrated on {data}, not yet on yours.{check}")
         if self.n_models and (self.n_gold or self.dependence == INDEPENDENT):
             lines.append(f"{self._who_are_models()}. The confidence is based on panels of such judges.")
         if self.known is not None and self.known.swapped:
@@ -402,17 +403,18 @@ OLD_ATTRIBUTES = {
 }
 
 
+# The data on which the constants `PEOPLE` and `MODELS` of calibration_law.py were fitted.
 PUBLIC_CROWDS = "26 public datasets"
 PUBLIC_PANELS = "47 public panels of language models"
 
 
-def calibrated_on(*, has_models: bool) -> str:
-    """Return a text that names the public data on which the confidence was calibrated.
+def calibration_data(*, has_models: bool) -> str:
+    """Return the name of the public data on which the confidence was calibrated.
 
-    >>> calibrated_on(has_models=False)
-    'Calibrated on 26 public datasets'
+    >>> calibration_data(has_models=False)
+    '26 public datasets'
     """
-    return f"Calibrated on {PUBLIC_PANELS if has_models else PUBLIC_CROWDS}"
+    return PUBLIC_PANELS if has_models else PUBLIC_CROWDS
 
 
 def count_right(posterior: FloatArray, label: IntArray) -> tuple[float, float]:

@@ -41,6 +41,7 @@ CREATE TABLE answers (
     task INTEGER, worker INTEGER, label INTEGER, n_rows INTEGER, clashed INTEGER, PRIMARY KEY (task, worker)
 ) WITHOUT ROWID;
 """
+# Sums over all batches, stored in the table facts; the fields of `Added`.
 COUNTS = ("n_rows", "n_answers", "n_repeats", "n_conflicting", "n_skipped")
 
 
@@ -192,7 +193,9 @@ class Index:
         worker = codes[1][entries.worker]
         label = np.append(codes[2], DROPPED)[entries.label]
         is_old = (task < n_before[0]) & (worker < n_before[1])
-        counts = np.array([entries.n_rows, 0, 0, 0, entries.n_skipped])
+        counts = dict.fromkeys(COUNTS, 0)
+        counts["n_rows"] = entries.n_rows
+        counts["n_skipped"] = entries.n_skipped
         new = np.flatnonzero(~is_old)
         for low in range(0, len(new), ROWS_AT_ONCE):
             rows = new[low : low + ROWS_AT_ONCE]
@@ -206,16 +209,16 @@ class Index:
             self._insert(zip(*(column.tolist() for column in columns), strict=True))
         has_label = label != DROPPED
         left_out = entries.rows - has_label
-        counts[1] += np.count_nonzero(has_label[new])
-        counts[2] += left_out[new][~entries.clashed[new]].sum()
-        counts[3] += left_out[new][entries.clashed[new]].sum()
+        counts["n_answers"] += int(np.count_nonzero(has_label[new]))
+        counts["n_repeats"] += int(left_out[new][~entries.clashed[new]].sum())
+        counts["n_conflicting"] += int(left_out[new][entries.clashed[new]].sum())
         self._add_again(np.flatnonzero(is_old), entries, (task, worker, label), on_conflict, counts)
-        for name, count in zip(COUNTS, counts.tolist(), strict=True):
+        for name, count in counts.items():
             self._database.execute("UPDATE facts SET value = value + ? WHERE name = ?", (count, name))
-        return Added(*counts.tolist())
+        return Added(**counts)
 
     def _add_again(
-        self, chosen: Any, entries: Entries, codes: tuple[Any, Any, Any], on_conflict: str, counts: Any
+        self, chosen: Any, entries: Entries, codes: tuple[Any, Any, Any], on_conflict: str, counts: dict[str, int]
     ) -> None:
         """Add entries whose task and worker both have codes already, and update `counts`."""
         changed = []
@@ -326,11 +329,11 @@ class Index:
         )
 
 
-def _count(counts: Any, label: int, rows: int, clashed: bool, sign: int) -> None:
+def _count(counts: dict[str, int], label: int, rows: int, clashed: bool, sign: int) -> None:
     """Add (sign = 1) or subtract (-1) one entry in the counts of answers, repeats and conflicting rows."""
     has_label = label != DROPPED
-    counts[1] += sign * has_label
-    counts[3 if clashed else 2] += sign * (rows - has_label)
+    counts["n_answers"] += sign * has_label
+    counts["n_conflicting" if clashed else "n_repeats"] += sign * (rows - has_label)
 
 
 def stored_keys(names: pa.Array) -> Sequence[Any]:

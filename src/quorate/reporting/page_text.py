@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate.advice.next_steps import NextSteps
 from quorate.answers import Answers
-from quorate.calibration.confidence import calibrated_on
+from quorate.calibration.confidence import calibration_data
 from quorate.calibration.dependence import INDEPENDENT
 from quorate.charts.vega import short_names
 from quorate.diagnostics.diagnose import hard_tasks_line, uncovered_notes
@@ -131,8 +131,8 @@ def _right_tile(result: Result) -> Tile:
         return Tile(right, what, f"{_between(result)}estimated with {count(basis.known.n, 'known label')}", "good")
     if basis.dependence == INDEPENDENT:
         return Tile(right, what, "if workers make mistakes independently, as you declared", "doubt")
-    estimated = calibrated_on(has_models=basis.n_models > 0).replace("Calibrated on", "estimated from")
-    return Tile(right, what, f"{_between(result)}{estimated}, not checked on yours", "doubt")
+    data = calibration_data(has_models=basis.n_models > 0)
+    return Tile(right, what, f"{_between(result)}estimated from {data}, not checked on yours", "doubt")
 
 
 def _between(result: Result) -> str:
