@@ -8,7 +8,6 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from quorate.answers import Answers, Counted, CrowdInfo
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, quantiles, table_of, take
@@ -17,7 +16,7 @@ from quorate.blocks.sampling import TaskSample
 from quorate.calibration.confidence import ConfidenceBasis, advised_labels
 from quorate.calibration.right_answers import RightAnswers, right_answers, weighted_median
 from quorate.calibration.share_right import ShareEstimate
-from quorate.errors import NotInMemoryError, OptionError, in_python, visible, with_full_stop
+from quorate.errors import NotInMemoryError, OptionError, in_python, with_full_stop
 from quorate.errors import count as count  # other modules import it from here
 from quorate.graph.components import Identifiability
 from quorate.io.arguments import check_arguments
@@ -39,6 +38,7 @@ from quorate.notes import percent as percent  # other modules import it from her
 from quorate.renamed import renamed_attribute
 from quorate.skills.identification import STATUSES, WEAKLY_IDENTIFIED
 from quorate.skills.intervals import Inference, IntervalChoice, Intervals, skill_intervals
+from quorate.skills.skill_notes import weakly_identified_sentence
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import SURE, LabelsElsewhere, Vote, accuracy
 
@@ -461,31 +461,10 @@ class Result:
 
     def weak_sentence(self) -> str:
         """Return the sentence on workers who can be rated only roughly; empty if there are none."""
-        is_weak = self.status == WEAKLY_IDENTIFIED
         weak = self.skill_estimates.weak
-        if weak is None or not is_weak.any():
+        if weak is None:
             return ""
-        names = self.info.worker_names
-        n_weak = int(is_weak.sum())
-        who = "1 worker" if n_weak == 1 else f"{n_weak:,} workers"
-        if not weak.is_informative.any():
-            have = "has" if n_weak == 1 else "have"
-            return (
-                f"{n_weak:,} of {count(self.info.n_workers, 'worker')} {have} too few answers to be rated. More "
-                "answers "
-                "would make ratings possible"
-            )
-        between = np.flatnonzero(weak.is_between)
-        if len(between):
-            through = f"compared through {_named(names, between)}, whose answers carry no information"
-        else:
-            through = "compared only through workers whose answers carry no information"
-        subject = "the worker is" if n_weak == 1 else "they are"
-        shows = "The interval shows" if n_weak == 1 else "Their intervals show"
-        return (
-            f"{who} ({_named(names, np.flatnonzero(is_weak))}) can be rated only roughly: {subject} {through}. {shows} "
-            "every skill that fits the answers"
-        )
+        return weakly_identified_sentence(weak, self.status == WEAKLY_IDENTIFIED, self.info.worker_names)
 
     def _head(self) -> str:
         a = self.info
@@ -584,10 +563,8 @@ class Result:
         if len(values) == 0 or self.info.n_workers == 1:  # a single worker is always right by the worker's own labels
             return []
         weak = self.skill_estimates.weak
-        if (
-            weak is not None and weak.is_weakly_identified.any() and not weak.is_informative.any()
-        ):  # no worker can be rated
-            return []
+        if weak is not None and weak.is_weakly_identified.any() and not weak.is_informative.any():
+            return []  # no worker can be rated
         n_answers = self.info.per_worker[is_rated]
         low, high = quantiles(values, [0.1, 0.9])
         middle = weighted_median(values, n_answers)
@@ -605,12 +582,6 @@ class Result:
         n_identifiable = int(self.identifiability.identifiable.sum())
         lines.append(f"interaction graph: {components}, {n_identifiable} identifiable")
         return lines
-
-
-def _named(names: pa.Array, codes: IntArray, most: int = 5) -> str:
-    """Return the names of the first workers, and the number of the others."""
-    shown = ", ".join(visible(str(names[int(code)].as_py())) for code in codes[:most])
-    return f"{shown} and {len(codes) - most:,} more" if len(codes) > most else shown
 
 
 def below_sentence(n_below: int, n_labels: int) -> str:

@@ -306,7 +306,8 @@ def is_unrated(low: FloatArray, high: FloatArray, n_classes: int) -> BoolArray:
 def too_few_answers(result: Result, named_before: Collection[int] = ()) -> list[Finding]:
     """Return one finding about the workers with too few answers to be distinguished from guessers; or none.
 
-    Weakly identified workers have a finding of their own: more answers of the same kind would not help them.
+    Weakly identified workers have a finding of their own, `weakly_identified_sentence` of
+    `quorate.skills.skill_notes`: more answers of the same kind would not help them, unless all workers have few.
 
     Args:
         result: the aggregation.

@@ -1,5 +1,6 @@
-"""crowd-kit's classes over Quorate's methods: change the import line, and the rest of a script stays as it is.
+"""Classes with crowd-kit's names and interface, which run Quorate's methods.
 
+Change the import line of a script that uses crowd-kit; the rest of it stays as it is.
 `fit`, `fit_predict`, `fit_predict_proba`, `labels_`, `probas_` and `skills_` have the names, index names and order that
 crowd-kit 1.4 gives them, and `skills_` the scale that its class has (docs/coming-from-crowd-kit.md lists them); for
 classes that crowd-kit does not have, or that have no skills there, it is the skill: 1 always right, 0 guessing, below 0

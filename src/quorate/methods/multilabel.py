@@ -3,6 +3,9 @@
 Skills are shared by all labels, and so is the prior of yes in the vote. Here each label gets its own: the log-odds of
 its questions are shifted by the log-odds of its frequency relative to the mean frequency, until the frequency is that
 of the shifted odds. A single label is not shifted.
+
+`several_labels` turns the result of the yes/no questions into `SeveralLabels`, the `Result` with one row per task. It
+is the class of `quorate.aggregate(..., multi=...)`.
 """
 
 import warnings
@@ -104,7 +107,11 @@ class SeveralLabels(Result):
 
     @cached_property
     def label_confidence(self) -> FloatArray:
-        """The lowest confidence over all labels of each task, given or not; NaN where no confidence is stated."""
+        """The lowest confidence over all labels of each task, given or not; NaN where no confidence is stated.
+
+        Not the same quantity as `Result.label_confidence`, the probability that the one label of a task is right: a
+        task has as many confidences as there are labels. Both put the least certain tasks first.
+        """
         lowest: FloatArray = self.vote.confidence.reshape(self.questions.n_tasks, -1).min(axis=1)
         return lowest
 

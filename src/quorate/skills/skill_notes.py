@@ -3,11 +3,14 @@
 from collections.abc import Collection
 
 import numpy as np
+import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import count, visible
 from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, ORIENTATION, SOLVER, UNDETERMINED, Note, command
 from quorate.skills.identification import BIPARTITE, ISOLATED, UNDETERMINED_REASONS, Identification
 from quorate.skills.objective import Solution
+from quorate.skills.weak_identification import WeakIdentification
 
 # What would make ratings possible, by status.
 REMEDIES = {
@@ -33,15 +36,15 @@ def undetermined_note(status: IntArray, component: IntArray) -> list[Note]:
     if n == len(status) == 1:
         return [Note(UNDETERMINED, "The only worker cannot be rated: there are no other workers to compare with")]
     predicates = {
-        code: UNDETERMINED_REASONS[code].of_one if count == 1 else UNDETERMINED_REASONS[code].of_several
-        for code, count in counts.items()
+        code: UNDETERMINED_REASONS[code].of_one if n_of_code == 1 else UNDETERMINED_REASONS[code].of_several
+        for code, n_of_code in counts.items()
     }
     n_two_sided = len(np.unique(component[: len(status)][status == BIPARTITE]))
     if n_two_sided > 1:
         predicates[BIPARTITE] = (
             f"form {n_two_sided:,} groups, each with two sides that share tasks only with each other"
         )
-    reasons = ", ".join(f"{count:,} {predicates[code]}" for code, count in counts.items())
+    reasons = ", ".join(f"{n_of_code:,} {predicates[code]}" for code, n_of_code in counts.items())
     who = f"{n:,} of {len(status):,} workers cannot be rated"
     if len(counts) == 1 and n > 1:
         (predicate,) = predicates.values()
@@ -58,6 +61,47 @@ def _remedy(statuses: Collection[int]) -> str:
         return ""
     plan = command("advise", "", "quorate.next_steps(answers)")
     return f". {REMEDIES[code]}: {plan}"
+
+
+def weakly_identified_sentence(weak: WeakIdentification, is_weakly_identified: BoolArray, names: pa.Array) -> str:
+    """Return the sentence on workers who can be rated only roughly; empty if there are none.
+
+    If no worker's skill differs from zero, it says that there are too few answers. `too_few_answers` of
+    `quorate.diagnostics.workers` says so, in similar words, of the other workers whose interval is wide and includes
+    zero: their skill is identified, and the interval is wide because they gave few answers.
+
+    Args:
+        weak: the test of the workers.
+        is_weakly_identified: by the status of each worker.
+        names: of all workers.
+    """
+    chosen = np.flatnonzero(is_weakly_identified)
+    n_weak = len(chosen)
+    if n_weak == 0:
+        return ""
+    if not weak.is_informative.any():
+        have = "has" if n_weak == 1 else "have"
+        return (
+            f"{n_weak:,} of {count(len(names), 'worker')} {have} too few answers to be rated. More answers would make "
+            "ratings possible"
+        )
+    between = np.flatnonzero(weak.is_between)
+    if len(between):
+        through = f"compared through {_first_names(names, between)}, whose answers carry no information"
+    else:
+        through = "compared only through workers whose answers carry no information"
+    subject = "the worker is" if n_weak == 1 else "they are"
+    shows = "The interval shows" if n_weak == 1 else "Their intervals show"
+    return (
+        f"{count(n_weak, 'worker')} ({_first_names(names, chosen)}) can be rated only roughly: {subject} {through}. "
+        f"{shows} every skill that fits the answers"
+    )
+
+
+def _first_names(names: pa.Array, codes: IntArray, most: int = 5) -> str:
+    """Return the names of the first workers, and the number of the others."""
+    shown = ", ".join(visible(str(names[int(code)].as_py())) for code in codes[:most])
+    return f"{shown} and {len(codes) - most:,} more" if len(codes) > most else shown
 
 
 def orientation_note(identification: Identification) -> list[Note]:
@@ -142,15 +186,15 @@ def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, 
     """
     is_rated = ~np.isnan(skills)
     n = len(is_unanchored)
-    count = np.bincount(component[is_rated], minlength=n)
+    n_rated = np.bincount(component[is_rated], minlength=n)
     total = np.bincount(component[is_rated], skills[is_rated], minlength=n)
     variance = 1 / np.maximum(information[is_rated], 1.0)  # the error of a skill is at most about one
     error = np.sqrt(np.bincount(component[is_rated], variance, minlength=n))
     return [
         Note(
             DOUBTFUL_SIGN,
-            f"The skills of a group of {count[k]:,} workers sum to {total[k]:.2f} ± {error[k]:.2f}, so it is not clear "
-            "whether these workers are mostly right or mostly wrong. Known labels would decide it",
+            f"The skills of a group of {n_rated[k]:,} workers sum to {total[k]:.2f} ± {error[k]:.2f}, so it is not "
+            "clear whether these workers are mostly right or mostly wrong. Known labels would decide it",
         )
-        for k in np.flatnonzero(is_unanchored & (count > 0) & (np.abs(total) < error))
+        for k in np.flatnonzero(is_unanchored & (n_rated > 0) & (np.abs(total) < error))
     ]
