@@ -118,6 +118,12 @@ def test_the_usual_name_of_a_column_and_ids_come_first(database: Path) -> None:
         read(database, table="judged")
 
 
+def test_of_equally_clear_names_the_more_usual_one_is_suggested(database: Path) -> None:
+    run(database, "CREATE TABLE flat (subject_ids int, user_name text, task text, value text, choice text)")
+    with pytest.raises(MissingColumnError, match=r"worker='user_name', label='choice'$"):
+        read(database, table="flat")
+
+
 def test_what_connect_takes_is_reported(database: Path) -> None:
     with pytest.raises(EngineError, match=r"^connect= takes the URL of an engine, .* the given text has no ://$"):
         read(connect="sqlite", table="answers")

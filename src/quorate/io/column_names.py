@@ -108,6 +108,7 @@ LABEL = [
     "code",
     "result",
 ]
+WORDS_OF_ROLE = {"task": TASK, "worker": WORKER, "label": LABEL}
 GOLD = ["gold", "golden", "truth", "true", "groundtruth", "expected", "target", "reference", "solution", "standard"]
 CONSENSUS = [
     "majority",
@@ -256,7 +257,7 @@ def strength(name: str, role: str) -> int:
     words = words_of(name)
     if not words or (words[0] in COUNT_WORDS and len(words) > 1):
         return 0
-    known = {"task": TASK, "worker": WORKER, "label": LABEL}[role]
+    known = WORDS_OF_ROLE[role]
     first = _singular(words[0])
     last = _singular(words[-1])
     if role == "label":
@@ -398,9 +399,21 @@ def name_family(name: str) -> str:
 
 
 def columns_named_as(names: Iterable[str], role: str) -> list[tuple[int, str]]:
-    """Return (strength, name) of the columns whose name indicates a role, the clearest first."""
+    """Return (strength, name) of the columns whose name indicates a role, the clearest first.
+
+    Names of equal strength are in the order of the words in the list of the role.
+
+    >>> columns_named_as(["subject_ids", "user_name"], "worker")
+    [(3, 'user_name'), (3, 'subject_ids')]
+    """
     strengths = [(strength(name, role), name) for name in names if name != FROM_FILE]
-    return sorted((pair for pair in strengths if pair[0]), key=lambda pair: -pair[0])
+    order = {word: position for position, word in enumerate(WORDS_OF_ROLE[role])}
+
+    def clearest_first(pair: tuple[int, str]) -> tuple[int, int]:
+        positions = [order[word] for word in map(_singular, words_of(pair[1])) if word in order]
+        return -pair[0], min(positions, default=len(order))
+
+    return sorted((pair for pair in strengths if pair[0]), key=clearest_first)
 
 
 def mentions_model(name: str) -> bool:
