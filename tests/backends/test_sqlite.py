@@ -124,6 +124,12 @@ def test_of_equally_clear_names_the_more_usual_one_is_suggested(database: Path) 
         read(database, table="flat")
 
 
+def test_names_in_the_lower_case_of_a_database_are_suggested(database: Path) -> None:
+    run(database, "CREATE TABLE lower (hitid text, workerid text, answer text)")
+    with pytest.raises(MissingColumnError, match=r"task='hitid', worker='workerid', label='answer'$"):
+        read(database, table="lower")
+
+
 def test_what_connect_takes_is_reported(database: Path) -> None:
     with pytest.raises(EngineError, match=r"^connect= takes the URL of an engine, .* the given text has no ://$"):
         read(connect="sqlite", table="answers")

@@ -232,14 +232,20 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case; of a dotted path, those of the last part.
 
-    >>> words_of("Item ID"), words_of("workerId"), words_of("parsed.winner"), words_of("judge.name")
-    (('item', 'id'), ('worker', 'id'), ('winner',), ('judge', 'name'))
+    >>> words_of("Item ID"), words_of("workerId"), words_of("workerid"), words_of("judge.name"), words_of("a.winner")
+    (('item', 'id'), ('worker', 'id'), ('worker', 'id'), ('judge', 'name'), ('winner',))
     """
     above, _, last = name.rpartition(".")
     words = [word.lower() for word in WORD.findall(last or name)[:12]]
     if above and words and all(word in NAME_WORDS for word in words):  # judge.name, item.id
         words = [*(word.lower() for word in WORD.findall(above.rpartition(".")[2])[:12]), *words]
-    return tuple(words)
+    return tuple(part for word in words for part in _parts_of(word))
+
+
+def _parts_of(word: str) -> tuple[str, ...]:
+    """Separate "id" from the word before it, as in names that a database has in lower case: workerid."""
+    stem = word.removesuffix("id")
+    return (stem, "id") if stem != word and stem in (*TASK, *WORKER) else (word,)
 
 
 def _singular(word: str) -> str:
