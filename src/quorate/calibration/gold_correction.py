@@ -11,6 +11,7 @@ not a random sample of the tasks, for example labels of the least certain tasks,
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -30,7 +31,8 @@ TASKS = "task"
 TASKS_REFIT = "refit"  # a task correction, with the matrices refitted from it
 # Kinds of correction with their kappa. Finer grids, or one chosen correction instead of the average, were no better on
 # the public sets: `python -m experiments.default_method.ablation` prints the effect of leaving kinds out.
-CORRECTIONS: tuple[tuple[str, float], ...] = (
+Corrections: TypeAlias = tuple[tuple[str, float], ...]
+CORRECTIONS: Corrections = (
     (NONE, 0.0),
     (VOTES, 30.0),
     (VOTES, 10.0),
@@ -69,7 +71,7 @@ class GoldCorrected:
     without_gold: FloatArray  # posterior of the same tasks by the answers alone
     law: CalibrationLaw
     swaps: Swaps  # pairs of classes that the crowd swaps
-    correction_weights: FloatArray  # of CORRECTIONS
+    correction_weights: FloatArray  # of CORRECTIONS; zero for those that were not computed
     gain: float  # cross-fitted gain in the log-likelihood of all gold labels by the corrections, in nats
 
     @property
@@ -101,31 +103,35 @@ def correct_by_gold(
     gold_posterior = law.calibrated(scorer(gold) / scorer.weights.sum())
     other_posterior = law.calibrated(scorer(other_tasks) / scorer.weights.sum())
     gold_weight = gold_weights(gold_posterior.max(axis=1), other_posterior.max(axis=1))
+    corrections = tuple(entry for entry in CORRECTIONS if entry[0] != VOTES or blocks.n_classes <= MAX_VOTE_CLASSES)
     swaps = class_swaps(gold_posterior, label)
     swaps_of_fold = [class_swaps(gold_posterior[fold != k], label[fold != k]) for k in range(int(fold.max()) + 1)]
     fits = {
         pairs: _cross_fit(
-            _Problem(gold, other_tasks, scorer, _renaming(pairs, blocks.n_classes, n_symbols), gold_weight), fold
+            _Problem(gold, other_tasks, scorer, _renaming(pairs, blocks.n_classes, n_symbols), gold_weight),
+            corrections,
+            fold,
         )
         for pairs in {swaps, *swaps_of_fold}
     }
     out_of_fold = np.zeros((len(label), blocks.n_classes))
-    log_likelihood = np.zeros(len(CORRECTIONS))
+    log_likelihood = np.zeros(len(corrections))
     for k, pairs in enumerate(swaps_of_fold):
         in_fold = fold == k
         weights = _correction_weights(fits[pairs].logs[~in_fold], gold_weight[~in_fold])
         out_of_fold[in_fold] = np.einsum("c,ctg->tg", weights, fits[pairs].posterior[:, in_fold])
         log_likelihood += gold_weight[in_fold] @ fits[pairs].logs[in_fold]
-    gain = float(np.logaddexp.reduce(log_likelihood - log_likelihood[0]) - np.log(len(CORRECTIONS)))
+    gain = float(np.logaddexp.reduce(log_likelihood - log_likelihood[0]) - np.log(len(corrections)))
     correction_weights = _correction_weights(fits[swaps].logs, gold_weight)
     renaming = _renaming(swaps, blocks.n_classes, n_symbols)
     parts = []
     problem = _Problem(gold, other_tasks, scorer, renaming, gold_weight)
     renamed_blocks = blocks if renaming is None else TransformedBlocks(blocks, renaming)
-    for (kind, kappa), weight, mixing in zip(CORRECTIONS, correction_weights, fits[swaps].mixing, strict=True):
+    for (kind, kappa), weight, mixing in zip(corrections, correction_weights, fits[swaps].mixing, strict=True):
         if weight > MIN_CORRECTION_WEIGHT:
             corrected = problem.corrected(kind, kappa, np.ones(len(label), dtype=bool), renamed_blocks)
             parts.append((renaming, replace(corrected, weights=mixing * weight)))
+    weight_of_correction = dict(zip(corrections, correction_weights.tolist(), strict=True))
     total = sum(float(part.weights.sum()) for _, part in parts)
     parts = [(renaming, replace(part, weights=part.weights / total)) for _, part in parts]
     return GoldCorrected(
@@ -135,7 +141,7 @@ def correct_by_gold(
         gold_posterior,
         law.updated(out_of_fold, label),
         swaps,
-        correction_weights,
+        np.array([weight_of_correction.get(correction, 0.0) for correction in CORRECTIONS]),
         gain,
     )
 
@@ -235,15 +241,15 @@ class _CrossFit:
     mixing: FloatArray  # corrections × 2: weights of the models, estimated from all gold labels
 
 
-def _cross_fit(problem: "_Problem", fold: IntArray) -> _CrossFit:
+def _cross_fit(problem: "_Problem", corrections: Corrections, fold: IntArray) -> _CrossFit:
     m = problem.gold.n_classes
     n = problem.gold.n_tasks
     rows = np.arange(n)
     prior = np.maximum(problem.scorer.weights, MIN_MODEL_WEIGHT)
     prior = prior / prior.sum()
-    posterior = np.zeros((len(CORRECTIONS), n, m))
-    mixing = np.zeros((len(CORRECTIONS), 2))
-    for c, (kind, kappa) in enumerate(CORRECTIONS):
+    posterior = np.zeros((len(corrections), n, m))
+    mixing = np.zeros((len(corrections), 2))
+    for c, (kind, kappa) in enumerate(corrections):
         parts = np.zeros((2, n, m))
         for k in range(int(fold.max()) + 1):
             in_fold = fold == k
@@ -298,7 +304,7 @@ class _Problem:
         """
         scorer = self.scorer
         chosen = np.flatnonzero(use)
-        if kind == NONE or len(chosen) == 0 or (kind == VOTES and self.gold.n_classes > MAX_VOTE_CLASSES):
+        if kind == NONE or len(chosen) == 0:
             return scorer
         gold = self.gold.of_tasks(chosen)
         label = self.label[chosen]
