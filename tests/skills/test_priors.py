@@ -35,6 +35,16 @@ def test_a_prior_worth_nothing_changes_nothing(n_classes: int) -> None:
     np.testing.assert_allclose(nearly.skills, alone.skills, atol=1e-3)
 
 
+def test_skills_are_given_as_a_result_or_as_its_table() -> None:
+    first = quorate.aggregate(simulate.crowd(80, 10, 4, seed=3).answers)
+    answers = simulate.crowd(60, 10, 3, seed=4).answers
+    by_table = quorate.aggregate(answers, skills=first.workers)
+    assert quorate.aggregate(answers, skills=first).workers.arrow.equals(by_table.workers.arrow)
+    assert (
+        quorate.diagnose(answers, skills=first).to_dict() == quorate.diagnose(answers, skills=first.workers).to_dict()
+    )
+
+
 def test_workers_of_whom_nothing_is_known_are_treated_as_ever() -> None:
     answers = simulate.crowd(80, 10, 4, seed=3).answers
     some = {"w0": (0.9, 0.85, 0.95)}

@@ -207,7 +207,7 @@ def _default_options(
     return {
         **options,
         "group": codes,
-        "skills": priors_of(skills, names, crowd.classes),
+        "skills": priors_of(skills.workers if isinstance(skills, Result) else skills, names, crowd.classes),
         "models": models,
         "classes": crowd.classes,
         "worker_names": names,
