@@ -3,7 +3,8 @@
 import json
 import pickle
 import zipfile
-from dataclasses import replace
+from dataclasses import fields, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,17 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.advice.advise import AdviceBasis
+from quorate.backends.engine import Engine
+from quorate.calibration.confidence import ConfidenceBasis
+from quorate.diagnostics.diagnose import Diagnosis
 from quorate.errors import UnreadableFileError, UnwritableFileError, WrongFormatError
+from quorate.interrater.agreement import WorkerAgreement
 from quorate.notes import Note
-from quorate.saved_results import FIELDS, HEADER, SCHEMA_VERSION
+from quorate.saved_results import FIELDS, HEADER, RENAMED, RENAMED_FIELDS, SCHEMA_VERSION
+from quorate.skills.centred_score import CentredInference
+from quorate.skills.priors import Priors
+from quorate.voting.vote import Vote
 
 CROWD = quorate.simulate.crowd(80, 8, 4, n_classes=3, seed=3)
 TRUTH = {
@@ -21,6 +30,8 @@ TRUTH = {
     for name, label in zip(CROWD.answers.task_names, CROWD.truth, strict=True)
 }
 GOLD = dict(list(TRUTH.items())[::8])
+OLDER = Path(__file__).parent / "saved"  # files of an older version; see write.py there
+LABELS_OF_OLDER = json.loads((OLDER / "labels.json").read_text())
 
 
 @pytest.mark.parametrize("gold", [None, GOLD])
@@ -62,6 +73,41 @@ def test_kinds_of_notes_that_have_another_name_now_are_read(before: str, now: st
     old = replace(result, notes=(Note(before, "why"), Note("contradiction", "what")))
     old.save(tmp_path / "run.quorate")
     assert [note.kind for note in quorate.load(tmp_path / "run.quorate").notes] == [now, "contradiction"]
+
+
+@pytest.mark.parametrize("name", sorted(LABELS_OF_OLDER))
+def test_a_result_that_an_older_version_saved_can_be_loaded_and_saved_again(name: str, tmp_path: Path) -> None:
+    result = quorate.load(OLDER / f"{name}.quorate")
+    assert result.labels["label"].to_pylist() == LABELS_OF_OLDER[name]
+    assert result.workers["n_answers"].to_pylist() == result.info.per_worker.tolist()
+    if name != "engine":  # of which only labels, workers and texts are part of the file
+        components = list(result.identifiability.components())
+        assert sum(len(part.workers) for part in components) == len(result.identifiability.component)
+        assert result.diagnosis.summary()
+        assert quorate.advise(result, 5).n_assignments == 5
+    result.save(tmp_path / "run.quorate")
+    again = quorate.load(tmp_path / "run.quorate")
+    assert again.labels == result.labels
+    assert again.to_dict() == result.to_dict()
+    assert again.summary() == result.summary()
+
+
+def test_present_names_of_what_older_files_contain_exist() -> None:
+    for module, name in RENAMED.values():
+        assert hasattr(import_module(module), name)
+    kinds: list[Any] = [
+        AdviceBasis,
+        CentredInference,
+        ConfidenceBasis,
+        Diagnosis,
+        Engine,
+        Priors,
+        Vote,
+        WorkerAgreement,
+    ]
+    assert [kind.__name__ for kind in kinds] == list(RENAMED_FIELDS)
+    for kind in kinds:
+        assert {field.name for field in fields(kind)} >= set(RENAMED_FIELDS[kind.__name__].values())
 
 
 def archive(path: Path, header: Any, fields: bytes) -> Path:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from quorate.result import Result
 
 KIND = "quorate result"
-SCHEMA_VERSION = 1  # of the header and the fields; increased when a class in results changes its fields
+# Of the header and the fields. Increased when a class in results changes its fields. Instead, new names of classes,
+# functions and fields, and new fields with a default, need entries in RENAMED and RENAMED_FIELDS.
+SCHEMA_VERSION = 1
 HEADER = "header.json"
 FIELDS = "fields.pickle"
 # Names that a pickle of a result may contain, in addition to dataclasses of this package.
@@ -44,6 +46,34 @@ ALLOWED = {
     },
     "quorate.arrays": {"Table"},
     "quorate.graph.components": {"_edges_not_in_memory", "_edges_of_answers", "_edges_of_blocks", "_edges_of_pairs"},
+}
+# Modules and names in files of older versions -> the present ones.
+RENAMED = {
+    ("quorate.backends.disk", "BlockCrowdInfo"): ("quorate.blocks.block", "BlockCrowdInfo"),
+    ("quorate.backends.disk", "LostBlocks"): ("quorate.blocks.files", "LostBlocks"),
+    ("quorate.calibration.calibration_law", "ShareRight"): ("quorate.calibration.share_right", "ShareEstimate"),
+    ("quorate.diagnostics.workers", "Buttons"): ("quorate.diagnostics.one_button", "Buttons"),
+    ("quorate.graph.components", "_chains"): ("quorate.graph.components", "_edges_of_answers"),
+    ("quorate.graph.components", "_chains_of_blocks"): ("quorate.graph.components", "_edges_of_blocks"),
+    ("quorate.graph.components", "_ends"): ("quorate.graph.components", "_edges_of_pairs"),
+    ("quorate.graph.components", "_not_kept"): ("quorate.graph.components", "_edges_not_in_memory"),
+}
+# Classes whose fields differ in files of older versions: the fields that have another name there, and their present
+# names. Fields that such a file does not have get their default.
+RENAMED_FIELDS = {
+    "AdviceBasis": {"verdict": "identifiability"},
+    "CentredInference": {"pull": "prior_strength"},
+    "ConfidenceBasis": {
+        "answers": "answers_per_task",
+        "votes": "effective_votes",
+        "votes_low": "effective_votes_low",
+        "votes_high": "effective_votes_high",
+    },
+    "Diagnosis": {},
+    "Engine": {"held": "our_tables"},
+    "Priors": {"worth": "pseudo_answers"},
+    "Vote": {"beside": "extra_columns"},
+    "WorkerAgreement": {"alike": "agreeing_share"},
 }
 
 
@@ -115,10 +145,41 @@ class _Reader(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Return the object with this name; refuse a name that results cannot contain."""
+        module, name = RENAMED.get((module, name), (module, name))
         if name in ALLOWED.get(module, ()):
             return super().find_class(module, name)
         if module.partition(".")[0] == "quorate" and "." not in name:
             attribute = getattr(import_module(module), name, None)
             if isinstance(attribute, type) and dataclasses.is_dataclass(attribute):
-                return attribute
+                return _with_renamed_fields(attribute) if name in RENAMED_FIELDS else attribute
         raise WrongFormatError(f"a saved result does not contain {module}.{name}; the file is not one of quorate's")
+
+
+def _with_renamed_fields(kind: type) -> type:
+    """Return a subclass for the unpickler, whose instances become instances of the class itself.
+
+    >>> from quorate.skills.priors import Priors
+    >>> priors = object.__new__(_with_renamed_fields(Priors))
+    >>> priors.__setstate__({"worth": 2.0})
+    >>> type(priors) is Priors, priors.pseudo_answers
+    (True, 2.0)
+    """
+    renamed = RENAMED_FIELDS[kind.__name__]
+    defaults = {
+        field.name: field.default_factory
+        for field in dataclasses.fields(kind)
+        if field.default_factory is not dataclasses.MISSING
+    }
+
+    def create(self: Any, *values: Any) -> None:
+        object.__setattr__(self, "__class__", kind)
+        self.__init__(*values)
+
+    def restore(self: Any, state: dict[str, Any]) -> None:
+        object.__setattr__(self, "__class__", kind)
+        fields = {renamed.get(name, name): value for name, value in state.items()}
+        for name, default in defaults.items():
+            fields.setdefault(name, default())
+        self.__dict__.update(fields)
+
+    return type(kind.__name__, (kind,), {"__slots__": (), "__init__": create, "__setstate__": restore})

@@ -67,6 +67,22 @@ def test_every_kind_of_finding_can_be_a_limit(tmp_path: Path, capsys: pytest.Cap
         assert kind in FAMILIES or KIND_WORDS[kind].phrase.removeprefix("two ") in out
 
 
+def test_an_old_name_in_a_file_of_limits_is_printed_as_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text(ROWS)
+    results = {}
+    for name in ("sure", "confident"):
+        limits = tmp_path / f"{name}.toml"
+        limits.write_text(f"max-unsure = 1\n{name} = 0.8\n")
+        results[name] = quorate(capsys, "check", path, "--config", limits)
+    code, out, err = results["sure"]
+    assert err.splitlines()[0] == f"Warning: the limit sure in {tmp_path / 'sure.toml'} is now confident"
+    assert (code, out) == results["confident"][:2]
+    assert "is now" not in results["confident"][2]
+
+
 def test_an_error_of_the_program_has_a_code_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

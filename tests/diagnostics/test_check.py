@@ -164,6 +164,9 @@ def test_a_limit_of_version_0_2_works_and_warns(tmp_path: Path) -> None:
     file.write_text("max-unsure = 0.5\nsure = 0.8\n")
     with pytest.warns(DeprecationWarning, match="the limit sure in .* is now confident"):
         assert limits_of({}, file) == Limits(max_unsure=0.5, confident=0.8)
+    with pytest.warns(DeprecationWarning, match="the limit sure") as warned:
+        check({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}, config=file)
+    assert warned[0].filename == __file__  # Python shows the warning only at the line of the caller
 
 
 def test_no_file_and_no_limit_are_reported(tmp_path: Path) -> None:

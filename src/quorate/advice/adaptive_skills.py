@@ -115,7 +115,7 @@ def _oriented(p: FloatArray, n: IntArray, identifiability: Identifiability) -> F
     component = identifiability.component[: len(p)]
     total = np.bincount(component, n * (2 * p - 1), identifiability.n_components)
     anchored = np.zeros(identifiability.n_components, dtype=bool)
-    anchored[identifiability.component[len(p) :]] = True  # gold is the last worker of the crowd that was judged
+    anchored[identifiability.component[len(p) :]] = True  # gold is the last worker of the crowd
     oriented: FloatArray = np.where(((total < 0) & ~anchored)[component], 1 - p, p)
     return oriented
 

@@ -5,7 +5,6 @@ in `tempered_scorer.py` (`tempering` is in `voting/posterior.py`); its calibrati
 by gold labels in `gold_correction.py`; the interval of the share of right labels in `share_right.py`.
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from quorate.io.model_names import who_are_models
 from quorate.io.proposals import ADVISED_GOLD, MIN_TASKS_ADVISED
 from quorate.io.proposals import advised_labels as advised_labels
 from quorate.notes import DEPENDENT, FAMILY, JUDGES, UNSUPPORTED, Note, copying_text, expert_command, percent
+from quorate.renamed import renamed_attribute
 from quorate.statistics import Z_90, wilson_interval
 from quorate.voting.vote import SURE
 
@@ -147,11 +147,7 @@ class ConfidenceBasis:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            if name not in OLD_ATTRIBUTES:
-                return object.__getattribute__(self, name)  # raises the original AttributeError with its cause
-            new = OLD_ATTRIBUTES[name]
-            warnings.warn(f"ConfidenceBasis.{name} is now ConfidenceBasis.{new}", DeprecationWarning, stacklevel=2)
-            return getattr(self, new)
+            return renamed_attribute(self, name, OLD_ATTRIBUTES)
 
     @property
     def is_all_known(self) -> bool:

@@ -75,7 +75,7 @@ def check(
       quorate check answers.csv --max-error 0.1 --fail-on unreliable,copying
       quorate check verdicts.jsonl --gold checked.csv --max-error 0.1 --junit check.xml
     """
-    from quorate.cli.terminal import print_json, print_lines, showing_progress
+    from quorate.cli.terminal import print_json, print_lines, showing_deprecations, showing_progress
     from quorate.diagnostics.check import FAIL, PASS, check, kinds_of
     from quorate.errors import OptionError
     from quorate.io.atomic import atomic_batch
@@ -88,7 +88,7 @@ def check(
             "No limits are given. Example: quorate check answers.csv --max-error 0.1 --fail-on unreliable,copying"
         )
     with open_sample(ctx) as reading:
-        with showing_progress():
+        with showing_progress(), showing_deprecations():
             report = check(
                 reading,
                 min_alpha=agreement_limits.get("min_alpha"),

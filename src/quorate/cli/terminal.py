@@ -5,10 +5,11 @@ numbers, words and intervals are never split.
 """
 
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -268,6 +269,30 @@ def print_workers(result: "Result") -> None:
         # The table has the share right, as the sentences do; files also have the accuracy.
         workers = Table(workers.arrow.drop_columns(["accuracy"]))
     print_head("Workers", workers, by=-extra_wrong_answers(result), how="with the most extra wrong answers")
+
+
+@contextmanager
+def showing_deprecations() -> Iterator[None]:
+    """Print the `DeprecationWarning` of an old name in a file, which Python hides, as a line on standard error."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def print_warning(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if category is DeprecationWarning:
+                print_lines([f"Warning: {message}"], error=True)
+            else:
+                show(message, category, filename, lineno, file, line)
+
+        warnings.filterwarnings("always", "the limit ", DeprecationWarning)
+        warnings.showwarning = print_warning
+        yield
 
 
 @contextmanager

@@ -180,7 +180,8 @@ def _named(table: dict[str, Any], file: str) -> Limits:
     for key, value in table.items():
         name = key.replace("-", "_")
         if name == "sure":  # the name in version 0.2
-            warnings.warn(f"the limit sure in {file} is now confident", DeprecationWarning, stacklevel=2)
+            message = f"the limit sure in {file} is now confident"
+            warnings.warn(message, DeprecationWarning, stacklevel=6)  # at the line that calls `quorate.check`
             name = "confident"
         if name not in (*NUMERIC_LIMITS, "fail_on"):
             names = [limit.replace("_", "-") for limit in (*NUMERIC_LIMITS, "fail_on")]
