@@ -22,6 +22,7 @@ from quorate.notes import Note
 from quorate.saved_results import FIELDS, HEADER, RENAMED, RENAMED_FIELDS, SCHEMA_VERSION
 from quorate.skills.centred_score import CentredInference
 from quorate.skills.priors import Priors
+from quorate.skills.weak_identification import WeakIdentification
 from quorate.voting.vote import Vote
 
 CROWD = quorate.simulate.crowd(80, 8, 4, n_classes=3, seed=3)
@@ -103,6 +104,7 @@ def test_present_names_of_what_older_files_contain_exist() -> None:
         Engine,
         Priors,
         Vote,
+        WeakIdentification,
         WorkerAgreement,
     ]
     assert [kind.__name__ for kind in kinds] == list(RENAMED_FIELDS)

@@ -73,6 +73,7 @@ RENAMED_FIELDS = {
     "Engine": {"held": "our_tables"},
     "Priors": {"worth": "pseudo_answers"},
     "Vote": {"beside": "extra_columns"},
+    "WeakIdentification": {"is_strong": "is_informative", "is_weak": "is_weakly_identified"},
     "WorkerAgreement": {"alike": "agreeing_share"},
 }
 
