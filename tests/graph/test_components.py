@@ -16,7 +16,7 @@ def stats(i: IntArray, j: IntArray) -> PairStats:
 
 
 @pytest.mark.parametrize("block", range(10))
-def test_verdicts_and_witnesses_agree_with_networkx(block: int) -> None:
+def test_identifiability_and_witnesses_agree_with_networkx(block: int) -> None:
     """1,000 random graphs in all, sparse enough that many components are bipartite."""
     for seed in range(100 * block, 100 * block + 100):
         rng = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def test_verdicts_and_witnesses_agree_with_networkx(block: int) -> None:
 
 
 @given(rows())
-def test_the_linear_verdict_equals_that_of_all_pairs(table: list[tuple[int, str, str]]) -> None:
+def test_the_linear_identifiability_equals_that_of_all_pairs(table: list[tuple[int, str, str]]) -> None:
     answers = answers_of(table)
     fast, slow = identify(answers), identify_pairs(pair_stats(answers), answers.n_workers)
     assert fast.component.tolist() == slow.component.tolist()

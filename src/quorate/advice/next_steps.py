@@ -295,7 +295,7 @@ def steps_of(
         result: an aggregation. If its method has no posterior, the default method is run.
         diagnosis: of the same answers.
         confident: the confidence from which a label counts as reliable.
-        file: the answers as commands name them; see `quorate.io.proposals.typed`.
+        file: the answers as commands name them; see `quorate.io.proposals.source_as_typed`.
         texts: of the tasks, shown next to their ids.
 
     >>> import quorate

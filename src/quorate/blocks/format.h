@@ -1,4 +1,4 @@
-/* Rows of CSV from Arrow's buffers, and numbers with six significant digits. quorate/io/csv_rows.py documents the format.
+/* Rows of CSV from Arrow's buffers, and numbers with six significant digits. quorate/io/write_csv.py documents the format.
  *
  * A number x has six significant digits if it is the quotient, or the product, of a whole number of at most seven digits
  * and a power of ten; its shortest text then has these digits. Powers of ten up to 10^22 are exact.
