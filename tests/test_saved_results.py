@@ -18,6 +18,7 @@ from quorate.calibration.confidence import ConfidenceBasis
 from quorate.diagnostics.diagnose import Diagnosis
 from quorate.errors import UnreadableFileError, UnwritableFileError, WrongFormatError
 from quorate.interrater.agreement import WorkerAgreement
+from quorate.interrater.sums import AgreementSums
 from quorate.notes import Note
 from quorate.saved_results import FIELDS, HEADER, RENAMED, RENAMED_FIELDS, SCHEMA_VERSION
 from quorate.skills.centred_score import CentredInference
@@ -85,6 +86,9 @@ def test_a_result_that_an_older_version_saved_can_be_loaded_and_saved_again(name
         components = list(result.identifiability.components())
         assert sum(len(part.workers) for part in components) == len(result.identifiability.component)
         assert result.diagnosis.summary()
+        assert result.diagnosis.agreement is not None
+        assert result.diagnosis.agreement.to_dict()
+        assert len(result.diagnosis.agreement.by_worker.agreeing_share) == result.info.n_workers
         assert quorate.advise(result, 5).n_assignments == 5
     result.save(tmp_path / "run.quorate")
     again = quorate.load(tmp_path / "run.quorate")
@@ -98,6 +102,7 @@ def test_present_names_of_what_older_files_contain_exist() -> None:
         assert hasattr(import_module(module), name)
     kinds: list[Any] = [
         AdviceBasis,
+        AgreementSums,
         CentredInference,
         ConfidenceBasis,
         Diagnosis,

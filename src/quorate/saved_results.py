@@ -62,6 +62,12 @@ RENAMED = {
 # names. Fields that such a file does not have get their default.
 RENAMED_FIELDS = {
     "AdviceBasis": {"verdict": "identifiability"},
+    "AgreementSums": {
+        "answered": "n_answered_tasks",
+        "paired": "n_paired_tasks",
+        "place": "position_sum",
+        "place_squared": "position_square_sum",
+    },
     "CentredInference": {"pull": "prior_strength"},
     "ConfidenceBasis": {
         "answers": "answers_per_task",

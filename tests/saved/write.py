@@ -40,7 +40,11 @@ def results() -> dict[str, quorate.Result]:
     known_workers = {"worker": workers, "skill": [0.5] * n, "skill_low": [0.4] * n, "skill_high": [0.6] * n}
     unsure = {**rows(), "label": ["?" if k % 7 == 0 else label for k, label in enumerate(rows()["label"])]}
     groups = {worker: f"g{k % 4}" for k, worker in enumerate(workers)}
+    few = quorate.aggregate(quorate.simulate.crowd(6, 4, 3, seed=1).answers)
+    assert few.diagnosis.agreement is not None
+    assert few.diagnosis.agreement.by_worker is not None
     return {
+        "agreement": few,
         "gold": with_derived_values(quorate.aggregate(rows(), gold=gold())),
         "known_workers": quorate.aggregate(rows(), skills=known_workers),
         "judges": quorate.aggregate(rows(), judges=True),
