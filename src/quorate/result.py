@@ -40,6 +40,7 @@ from quorate.skills.identification import STATUSES, WEAKLY_IDENTIFIED
 from quorate.skills.intervals import Inference, IntervalChoice, Intervals, skill_intervals
 from quorate.skills.skill_notes import weakly_identified_sentence
 from quorate.skills.worker_estimates import WorkerEstimates
+from quorate.voting.ties import tie_sentence
 from quorate.voting.vote import SURE, LabelsElsewhere, Vote, accuracy
 
 MAX_ANSWERS_CHECKED = 50_000  # with more answers, a summary does not test the workers (about 0.1 CPU seconds)
@@ -531,8 +532,7 @@ class Result:
         n_labelled = self.info.n_tasks - stats.n_unlabelled
         ends = unanswered_lines(stats.n_unlabelled)
         if stats.ties:
-            was = "was" if stats.ties == 1 else "were"
-            ends.append(f"{count(stats.ties, 'label')} {was} decided by breaking a tie.")
+            ends.append(tie_sentence(stats.ties))
         if stats.cost is not None:
             ends.append(f"Expected cost: {stats.cost / n_labelled:.3g} per task, {stats.cost:.3g} in all.")
         if stats.mean is None:

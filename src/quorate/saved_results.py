@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from quorate.result import Result
 
 KIND = "quorate result"
-# Of the header and the fields. Increased when a class in results changes its fields. Instead, new names of classes,
-# functions and fields, and new fields with a default, need entries in RENAMED and RENAMED_FIELDS.
+# Of the header and the fields. Increased when a dataclass that is stored in a result changes its fields. New names of
+# classes, functions and fields, and new fields with a default, need entries in RENAMED and RENAMED_FIELDS instead.
 SCHEMA_VERSION = 1
 HEADER = "header.json"
 FIELDS = "fields.pickle"

@@ -165,7 +165,7 @@ def refuse_filled_in(output: str | None, reading: "Reading") -> None:
     Raises:
         OptionError: the file has a column of labels that is not empty.
     """
-    from quorate.io.gold import column_names, gold_columns
+    from quorate.io.gold import column_names, known_label_columns
     from quorate.io.read_table import read_table
     from quorate.io.values import is_blank
     from quorate.notes import new_file
@@ -173,7 +173,7 @@ def refuse_filled_in(output: str | None, reading: "Reading") -> None:
     if output is None or output == STREAM or not os.path.isfile(output):
         return
     with guard_nothing():
-        _, label = gold_columns(output, reading.options)
+        _, label = known_label_columns(output, reading.options)
         if label not in column_names(output):
             return
         labels = read_table(output, {label: ""}, fixed=True).column(label).to_pylist()

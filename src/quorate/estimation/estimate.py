@@ -34,7 +34,7 @@ from quorate.estimation.sampling import (
     sampling_of,
 )
 from quorate.io.arguments import check_arguments
-from quorate.io.gold import gold_columns, gold_for, known_classes, one_table
+from quorate.io.gold import gold_for, known_classes, known_label_columns, one_table
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.predictions import Predictions, read_predictions
@@ -604,7 +604,7 @@ def _choose_estimator(
             all_known = KnownSample(np.arange(n_known), np.ones(n_known), n_known)
             exact = ByKnown(result.vote.posterior, known, all_known, z)
             return exact, _Basis(POWERED, n_known, (ALL_KNOWN.format(f"{n_known:,}"),))
-        probability = None if gold is None else probabilities(gold, answers, gold_columns(gold, read.options)[0])
+        probability = None if gold is None else probabilities(gold, answers, known_label_columns(gold, read.options)[0])
         sampling = sampling_of(answers, known, result, sampled, probability)
         if sampling.imbalance is not None:
             imbalance = for_shell((IN_DOUBT if sampled == RANDOM else NOT_RANDOM).format(sampling.imbalance.sentence()))

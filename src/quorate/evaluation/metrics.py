@@ -12,7 +12,7 @@ from quorate.arrays import FloatArray, IntArray, Shown, Table, from_strings
 from quorate.errors import NoRowsError, about_argument
 from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type
-from quorate.io.gold import about_labels, gold_columns, match_truth, read_labels
+from quorate.io.gold import about_labels, known_label_columns, match_truth, read_labels
 from quorate.io.open_file import hold
 from quorate.io.options import ReadOptions
 from quorate.io.pipes import keep_pipes
@@ -135,8 +135,8 @@ def score_labels(
     """
     labels = hold(labels)
     truth = hold(truth)
-    columns = gold_columns(labels, ReadOptions(task=task, label=label))
-    true = gold_columns(truth, ReadOptions(task=truth_task or task, label=truth_label or label))
+    columns = known_label_columns(labels, ReadOptions(task=task, label=label))
+    true = known_label_columns(truth, ReadOptions(task=truth_task or task, label=truth_label or label))
     with about_argument("labels="):
         tasks, label_column = read_labels(
             labels, task=columns[0], label=columns[1], what="the labels", skip_blank_labels=True

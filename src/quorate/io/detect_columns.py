@@ -23,8 +23,8 @@ from quorate.io.detect_keys import composite_key, row_key
 from quorate.io.detect_long import (
     conflict_warning,
     find_by_counts,
+    find_gold_column,
     find_long,
-    gold_column,
     is_pairwise,
     label_candidates,
 )
@@ -288,7 +288,7 @@ def _find_single(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
     options: dict[str, Any] = {**task, "label": label, "worker_name": title}
     if frame.profiles[label].n_blank:
         options["skip_missing"] = True
-    gold = gold_column(frame, label, {label})
+    gold = find_gold_column(frame, label, {label})
     if gold:
         options["gold_column"] = gold
     return Plan(

@@ -396,7 +396,7 @@ def _long_plan(
     n_workers = (
         len(np.unique(combined_codes(frame, columns_of_option(frame, worker)))) if worker in frame.columns else 1
     )
-    gold = gold_column(frame, label, {task, worker, label})
+    gold = find_gold_column(frame, label, {task, worker, label})
     if gold:
         options["gold_column"] = gold
         why.append(f"{quoted(gold)} holds known labels")
@@ -461,7 +461,7 @@ def _is_listed(frame: Frame, name: str, assigned: set[str]) -> bool:
     )
 
 
-def gold_column(frame: Frame, label: str, assigned: set[str]) -> str:
+def find_gold_column(frame: Frame, label: str, assigned: set[str]) -> str:
     """Return the column of known labels whose values are classes of the answers; empty if there is none."""
     classes = frame.profiles[label].values if label in frame.profiles else frozenset()
     plain = {value.removesuffix(".0") for value in classes}

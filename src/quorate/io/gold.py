@@ -1,4 +1,7 @@
-"""Convert gold labels to codes of tasks and classes, for all tasks at once (`read_gold`) or by part (`LocalGold`)."""
+"""Convert gold labels to codes of tasks and classes, for all tasks at once (`read_gold`) or by part (`LocalGold`).
+
+A column of the answers that has known labels (`gold_column`) is read by `quorate.io.layouts`.
+"""
 
 import os
 from collections.abc import Mapping
@@ -262,7 +265,7 @@ def read_known_labels(
     """
     check_labels_given(source, None, what)
     source = with_joined_key(one_table(source, reading, task_names), reading, task_names)
-    task, label = gold_columns(source, reading)
+    task, label = known_label_columns(source, reading)
     # In a file that an expert fills in, tasks that are not labelled yet are left out.
     is_expert_file = INCLUSION_PROBABILITY in (column_names(source) or ())
     labels = read_labels(source, task=task, label=label, what=what, skip_blank_labels=is_expert_file)
@@ -280,7 +283,7 @@ def one_table(source: Source, reading: ReadOptions = AS_USUAL, task_names: pa.Ar
 
     def columns_of(file: Source) -> KnownColumns:
         table = with_joined_key(file, reading, task_names)
-        return KnownColumns(table, *gold_columns(table, reading), INCLUSION_PROBABILITY in column_names(table))
+        return KnownColumns(table, *known_label_columns(table, reading), INCLUSION_PROBABILITY in column_names(table))
 
     return combine_files(source, columns_of)
 
@@ -330,10 +333,10 @@ def with_joined_key(source: Source, reading: ReadOptions, task_names: pa.Array |
     return {"task": joined, **{name: table.column(name).to_pylist() for name in other_columns}}
 
 
-def gold_columns(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, str]:
+def known_label_columns(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, str]:
     """Return the task and the label column of known labels: named as in the answers, or else ``task`` and ``label``.
 
-    >>> gold_columns({"task": [1], "label": ["cat"]}, ReadOptions(task="item"))
+    >>> known_label_columns({"task": [1], "label": ["cat"]}, ReadOptions(task="item"))
     ('task', 'label')
     """
     task, _, label = reading.columns

@@ -1,4 +1,4 @@
-"""Rater-sized sums of a pass -> lines and noises of the raters, and the crowd's hyperparameters (empirical Bayes).
+"""Update of bias, scale and noise of each rater, and of the crowd's hyperparameters, from the sums of a pass.
 
 Priors: (a_w, b_w) ~ N((0, 1), diag(V_a, V_b)); s_w² ~ scaled inverse chi² (s_0², nu_0); q_t ~ N(mu, tau²). All of mu,
 tau², V_a, V_b, s_0², nu_0 and rho are estimated. Scores are standardised, so the bounds below have no unit.

@@ -18,7 +18,7 @@ from quorate.rating.fit import RatingFit, fit, posteriors
 from quorate.rating.gold import MIN_KNOWN, GoldFit, to_gold
 from quorate.rating.hyperparameters import Design
 from quorate.rating.notes import piled_up, rating_notes
-from quorate.rating.rater_lines import rater_lines
+from quorate.rating.rater_table import rater_table
 from quorate.rating.rating import CONVERGED, NOT_CONVERGED, Rating
 from quorate.rating.reliability import Reliability
 from quorate.rating.scores import ScoreBlocks, score_blocks
@@ -174,7 +174,7 @@ def rate_blocks(table: ScoreBlocks, options: RatingOptions, *, gold: Any = None)
         cut=options.cut,
         bounds=options.bounds,
     )
-    raters = rater_lines(table, fitted, log_scale_se, is_weak, options.same_scale, bool(restriction))
+    raters = rater_table(table, fitted, log_scale_se, is_weak, options.same_scale, bool(restriction))
     reliability = _reliability(table, fitted, known_fit)
     n_known = 0 if known is None else len(known[0])
     notes = rating_notes(table, fitted, tasks, raters, shared, known_fit, n_known=n_known, restriction=restriction)

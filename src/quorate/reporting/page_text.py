@@ -22,6 +22,7 @@ from quorate.evaluation.metrics import Score
 from quorate.methods.registry import METHODS
 from quorate.reporting.tables import Badge
 from quorate.result import Result, count, left_out, percent
+from quorate.voting.ties import tie_sentence
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ def first_things(result: Result, findings: Sequence[Finding]) -> tuple[str, ...]
         lines.append("The computation of the skills stopped early; ratings may be imprecise.")
     n_ties = int(result.vote.tied.sum())
     if n_ties:
-        lines.append(f"{count(n_ties, 'label')} {'was' if n_ties == 1 else 'were'} decided by breaking a tie.")
+        lines.append(tie_sentence(n_ties))
     return tuple(lines)
 
 

@@ -12,6 +12,16 @@ from quorate.blocks.block import Block
 from quorate.blocks.kernels import vote_sums
 from quorate.blocks.task_tables import TIE_TOLERANCE as TIE_TOLERANCE
 from quorate.blocks.task_tables import leading_classes
+from quorate.errors import count
+
+
+def tie_sentence(n: int) -> str:
+    """Return the sentence on the number of labels that were decided by breaking a tie.
+
+    >>> tie_sentence(1), tie_sentence(2)
+    ('1 label was decided by breaking a tie.', '2 labels were decided by breaking a tie.')
+    """
+    return f"{count(n, 'label')} {'was' if n == 1 else 'were'} decided by breaking a tie."
 
 
 def break_ties(

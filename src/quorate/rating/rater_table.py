@@ -1,4 +1,7 @@
-"""Bias, scale, noise, weight and status of each rater: the table of raters of `rate`."""
+"""The table of raters of `rate`: bias, scale, noise, weight and status of each rater, in the units of the scores.
+
+The values are estimated in `quorate.rating.hyperparameters.update`.
+"""
 
 from typing import Any
 
@@ -21,7 +24,7 @@ from quorate.rating.scores import ScoreBlocks
 MIN_ANSWERS = 4  # of a rater; with fewer its status is `few answers`
 
 
-def rater_lines(
+def rater_table(
     table: ScoreBlocks,
     fitted: RatingFit,
     log_scale_se: FloatArray | None,
