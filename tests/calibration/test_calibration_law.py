@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from quorate.calibration import calibration_law as calibration_law_module
 from quorate.calibration.calibration_law import (
     MODELS,
     PEOPLE,
@@ -29,6 +30,14 @@ def test_confidence_is_the_average_over_the_law(m: int) -> None:
             expected += weight * (v * tempered + (1 - v) / m)
     np.testing.assert_allclose(law.calibrated(q), expected, atol=2e-4)  # temperatures of little weight are left out
     np.testing.assert_allclose(law.calibrated(q).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("m", [3, calibration_law_module.MAX_SUMMED_ROWS + 50])
+def test_top_sums_are_those_of_the_tempered_posteriors(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration_law_module, "CACHED_CELLS", 7 * m)  # slices of seven tasks
+    q = posteriors(30, m) + 1e-6
+    expected = [(q**b / (q**b).sum(axis=1, keepdims=True)).max(axis=1).sum() for b in TEMPERATURES]
+    np.testing.assert_allclose(calibration_law(PEOPLE, m).top_sums(q), expected, rtol=1e-9)
 
 
 def test_the_law_has_the_moments_that_its_constants_say() -> None:
