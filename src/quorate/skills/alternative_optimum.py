@@ -189,9 +189,8 @@ def fit_logarithms(
     free_workers = np.flatnonzero(is_free)
     if len(free_workers) == 0:
         return z
-    diagonal = (scale + 1e-9 * scale)[
-        free_workers
-    ]  # a small ridge, because the matrix of a bipartite component is singular
+    # With a small ridge, because the matrix of a bipartite component is singular.
+    diagonal = (scale + 1e-9 * scale)[free_workers]
     position = np.cumsum(is_free) - 1
     inside = is_free[i] & is_free[j]
     pairs = (position[i[inside]], position[j[inside]], weights[inside])

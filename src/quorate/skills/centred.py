@@ -33,9 +33,8 @@ class Centred:
     lower: FloatArray  # smallest possible skill of each worker
     upper: FloatArray  # greatest
     ridge: float  # strength of the shrinkage toward the mean, in units of the peers' squared skills
-    prior_strength: FloatArray | None = (
-        None  # the same toward each worker's skill from earlier runs; None without such skills
-    )
+    # Strength of the shrinkage toward each worker's skill from earlier runs; None without such skills.
+    prior_strength: FloatArray | None = None
 
     def clip(self, skills: FloatArray) -> FloatArray:
         """Return the skills, clipped to their range."""
