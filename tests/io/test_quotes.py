@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from quorate.errors import StrayQuoteError
 from quorate.io import csv_files
-from quorate.io.csv_files import read_csv
+from quorate.io.csv_files import check_csv
 
 HEADER = "task,worker,label\n"
 
@@ -18,7 +18,7 @@ HEADER = "task,worker,label\n"
 def read(text: str) -> list[tuple[str, ...]]:
     data = pa.py_buffer(text.encode())
     columns = dict.fromkeys(("task", "worker", "label"), "")
-    table = read_csv(data, "a.csv", columns, delimiter=",", encoding="utf-8")
+    table = check_csv(data, "a.csv", columns, delimiter=",", encoding="utf-8").parsed()
     return [tuple(row.values()) for row in table.to_pylist()]
 
 

@@ -62,6 +62,40 @@ def first_appearance(column: pa.ChunkedArray, *, n_spans: int | None = None) -> 
     return codes, _values(encoders[0], column.type)
 
 
+class ColumnEncoder:
+    """Codes of a column of text that arrives in parts, in order of first appearance; needs the extension.
+
+    >>> from quorate.blocks import native_kernels
+    >>> if native_kernels() is not None:
+    ...     encoder = ColumnEncoder(1)
+    ...     encoder.add(pa.array(["b", "a"]))
+    ...     encoder.add(pa.array([None, "b"]))
+    ...     codes, values = encoder.finish()
+    ...     assert (codes.tolist(), values.to_pylist()) == ([0, 1, -1, 0], ["b", "a"])
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        """Reserve memory for about ``n_rows`` rows; there may be more."""
+        assert native is not None
+        self._encoder = native.encoder(SEED)
+        self._codes = np.empty(n_rows, np.int32)
+        self._n_rows = 0
+
+    def add(self, part: pa.Array) -> None:
+        """Encode the next rows, which may be freed afterwards."""
+        end = self._n_rows + len(part)
+        if end > len(self._codes):
+            codes = np.empty(max(end, 3 * len(self._codes) // 2), np.int32)
+            codes[: self._n_rows] = self._codes[: self._n_rows]
+            self._codes = codes
+        _encode(self._encoder, pa.chunked_array([part]), self._codes[self._n_rows : end])
+        self._n_rows = end
+
+    def finish(self) -> tuple[IntArray, pa.Array]:
+        """Return what `first_appearance` returns for the whole column."""
+        return self._codes[: self._n_rows], _values(self._encoder, pa.string())
+
+
 def recode(codes: IntArray, table: IntArray) -> IntArray:
     """Return table[code] of each code, and -1 for -1; `codes` is overwritten if possible.
 

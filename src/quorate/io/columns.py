@@ -6,7 +6,7 @@ answers, gold, scores, costs, skills and comparisons share. The last part propos
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +39,9 @@ from quorate.errors import (
 )
 from quorate.io.column_names import columns_named_as, is_text, match_name
 from quorate.io.values import ID_TYPES, array_of_values, as_text, parse_number
+
+if TYPE_CHECKING:
+    from quorate.io.encoded_table import EncodedColumn
 
 is_kind = pa.types
 BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
@@ -173,14 +176,14 @@ NO_LABEL = r"^[\s\x0b]*((?i)nan)?[\s\x0b]*$"
 
 
 def encode(
-    column: pa.ChunkedArray, name: str, *, is_label: bool = False, is_quantity: bool = False
+    column: "pa.ChunkedArray | EncodedColumn", name: str, *, is_label: bool = False, is_quantity: bool = False
 ) -> tuple[IntArray, pa.Array]:
     """Return codes in order of first appearance (-1 for a missing field) and the values that they stand for.
 
     Nulls, blank text and NaN are missing fields; in a label also the text ``nan``, which is NaN in CSV files.
 
     Args:
-        column: ids, labels or quantities.
+        column: ids, labels or quantities; the codes of an encoded column may be overwritten.
         name: name of the column, for messages.
         is_label: whether the text ``nan`` is a missing value.
         is_quantity: whether the values are measurements such as times, which may become equal by rounding.
@@ -193,15 +196,19 @@ def encode(
     ([0, -1, 1, 0], ['b', 'a'])
     """
     exact = exact_up_to(column.type)
-    column = plain(column, name)
-    if pa.types.is_null(column.type):
-        return np.full(len(column), -1, np.int32), from_strings([])
-    try:
-        codes, names = first_appearance(column)
-    except (pa.ArrowException, ValueError) as error:
-        raise ColumnTypeError(
-            f"column {name!r} holds {column.type} values that cannot be compared: {reason(error)}"
-        ) from None
+    if isinstance(column, pa.ChunkedArray):
+        column = plain(column, name)
+        if pa.types.is_null(column.type):
+            return np.full(len(column), -1, np.int32), from_strings([])
+        try:
+            codes, names = first_appearance(column)
+        except (pa.ArrowException, ValueError) as error:
+            raise ColumnTypeError(
+                f"column {name!r} holds {column.type} values that cannot be compared: {reason(error)}"
+            ) from None
+    else:
+        codes = column.codes
+        names = column.values
     check_values(names, name)
     if exact is not None and not is_quantity:
         _refuse_inexact(names, f"column {name!r} holds", exact)

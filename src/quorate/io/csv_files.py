@@ -8,13 +8,15 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from quorate.blocks import native_kernels
 from quorate.errors import (
     MissingColumnError,
     NotUtf8Error,
@@ -29,6 +31,9 @@ from quorate.errors import (
 from quorate.io.dataframes import Columns, check_columns
 from quorate.io.values import parse_number
 from quorate.progress import Observer, listener
+
+if TYPE_CHECKING:
+    from quorate.io.encoded_table import EncodedTable
 
 QUOTE = ord('"')
 CHUNK = 1 << 24  # bytes that are searched for quotes at a time
@@ -132,6 +137,7 @@ def _line_from(raw: memoryview, at: int) -> str:
 HEAD = 1 << 18  # bytes that are read first; they contain most headers
 MAX_HEADER_BYTES = 1 << 24  # 10,000 columns (`dataframes.MAX_COLUMNS`) with names of 1.6 kB each
 BLOCK = 1 << 23  # bytes that are parsed at a time; 8 MB is a little faster than the default of 1 MB
+ENCODED_BLOCK = 1 << 20  # bytes that are parsed and encoded at a time: their text stays in the cache
 DELIMITERS = (",", "\t", ";", "|")  # delimiters that are tried if the caller names none
 MAX_SEPARATOR_LINE = 64  # bytes
 LINE_END = re.compile("[\r\n]")
@@ -143,7 +149,7 @@ HEADER_CHECK_ROWS = 50  # rows after the first that show whether the first is a 
 UTF8_COMPATIBLE = ("utf-8", "ascii")  # encodings that need no conversion, by Python's names
 
 
-def read_csv(
+def check_csv(
     data: pa.Buffer,
     name: str,
     columns: Columns,
@@ -152,8 +158,8 @@ def read_csv(
     encoding: str,
     fixed: bool = False,
     names: tuple[str, ...] | None = None,
-) -> pa.Table:
-    r"""Parse a CSV file; return the requested columns as text.
+) -> "CheckedCsv":
+    r"""Check the header and the quotes of a CSV file.
 
     Args:
         data: the file, uncompressed.
@@ -169,7 +175,7 @@ def read_csv(
         InputError: the file cannot be read as CSV; each cause has its own class.
 
     >>> data = pa.py_buffer(b"task,label\n007,x\n")
-    >>> read_csv(data, "a.csv", {"task": ""}, delimiter=",", encoding="utf-8").to_pydict()
+    >>> check_csv(data, "a.csv", {"task": ""}, delimiter=",", encoding="utf-8").parsed().to_pydict()
     {'task': ['007']}
     """
     usual_encoding = "'cp1252' is a common one" if encoding != "cp1252" else "'utf-8' is the usual one"
@@ -206,19 +212,113 @@ def read_csv(
     elif header != first:  # a name is empty or has blanks around it
         options["column_names"] = header
         data = data.slice(_after_header(data, text, delimiter))
-    if "\n" not in text and "\r" not in text and len(data) < HEAD:  # only a header, without a line end
-        return pa.table({column: pa.array([], pa.string()) for column in columns})
-    try:
-        return _parse(data, columns, delimiter, options)
-    except (pa.ArrowException, UnicodeError) as error:
-        explain_bytes(data, name, "utf-8", remedy)
-        _refuse_ragged_rows(data, name, columns, delimiter, options)
-        if "straddling object" in str(error):  # Arrow's message for a row longer than a block
-            raise WrongFormatError(
-                f"{name} has a row of more than {BLOCK / 1e6:.0f} MB, which is too long for an answer. Look for "
-                "a missing line end, or a field that holds a file"
-            ) from None
-        raise WrongFormatError(f"{name} cannot be read as CSV: {reason(error)}") from None
+    # Only a header, without a line end, is an error for Arrow's parser.
+    has_rows = "\n" in text or "\r" in text or len(data) >= HEAD
+    return CheckedCsv(data, name, columns, delimiter, options, remedy, has_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedCsv:
+    """A CSV file whose header and quotes were checked, and how to parse it."""
+
+    data: pa.Buffer  # UTF-8
+    name: str
+    columns: Columns
+    delimiter: str
+    options: dict[str, Any]  # of Arrow's reader: the names of the columns, if the header does not have them
+    remedy: str  # what the user can do other than convert the file
+    has_rows: bool
+
+    def parsed(self) -> pa.Table:
+        """Return the requested columns as text.
+
+        Raises:
+            InputError: a row cannot be parsed.
+        """
+        if not self.has_rows:
+            return pa.table({column: pa.array([], pa.string()) for column in self.columns})
+        try:
+            return self._parse()
+        except (pa.ArrowException, UnicodeError) as error:
+            explain_bytes(self.data, self.name, "utf-8", self.remedy)
+            self._refuse_ragged_rows()
+            if "straddling object" in str(error):  # Arrow's message for a row longer than a block
+                raise WrongFormatError(
+                    f"{self.name} has a row of more than {BLOCK / 1e6:.0f} MB, which is too long for an answer. Look "
+                    "for a missing line end, or a field that holds a file"
+                ) from None
+            raise WrongFormatError(f"{self.name} cannot be read as CSV: {reason(error)}") from None
+
+    def encoded(self) -> "EncodedTable | None":
+        """Return the requested columns as integer codes.
+
+        None without the extension in C, and where `parsed` must read the file: it has no rows, a row of more than a
+        block, or a row that is wrong, which `parsed` names.
+        """
+        if native_kernels() is None or not self.has_rows:
+            return None
+        from pyarrow import csv as arrow_csv
+
+        from quorate.io.encoded_table import EncodedTable, encode_batches
+
+        try:
+            with arrow_csv.open_csv(self._stream(), **self._parser(ENCODED_BLOCK)) as batches:
+                n_rows, columns = encode_batches(iter(batches), len(self.data) / ENCODED_BLOCK)
+        except (pa.ArrowException, UnicodeError):
+            return None
+        return EncodedTable(n_rows, columns, self.parsed) if columns else None
+
+    def _parse(self, **options: Any) -> pa.Table:
+        from pyarrow import csv as arrow_csv
+
+        return arrow_csv.read_csv(self._stream(), **self._parser(BLOCK, **options))
+
+    def _stream(self) -> Any:
+        """Return the file for Arrow's parser; it reports its progress if there is a listener."""
+        on_progress = listener.get()
+        return pa.BufferReader(self.data) if on_progress is None else pa.PythonFile(_Metered(self.data, on_progress))
+
+    def _parser(self, block_size: int, **options: Any) -> dict[str, Any]:
+        """Return the options of Arrow's parser."""
+        from pyarrow import csv as arrow_csv
+
+        return {
+            # One thread parses as fast as two (finding line ends takes most of the time), with half the CPU time.
+            "read_options": arrow_csv.ReadOptions(block_size=block_size, use_threads=False, **self.options),
+            "parse_options": arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, **options),
+            "convert_options": arrow_csv.ConvertOptions(
+                include_columns=list(self.columns), column_types=dict.fromkeys(self.columns, pa.string())
+            ),
+        }
+
+    def _refuse_ragged_rows(self) -> None:
+        """Raise an error that names the rows with more or fewer fields than the header, if there are any."""
+        numbers: list[int] = []
+        first: list[Any] = []
+
+        def note(row: Any) -> str:
+            if not first:
+                first.append(row)
+            numbers.append((row.number or 2) - (1 if self.options else 2))
+            return "skip"
+
+        try:
+            self._parse(invalid_row_handler=note)
+        except (pa.ArrowException, UnicodeError):
+            return
+        if first:
+            hint = "" if len(self.columns) > 2 else f". If {self.name} is not a table, give another file"
+            n_fields = count(first[0].actual_columns, "field")
+            first_row_has = f"{rows_phrase(numbers[:1])} has {n_fields} ({shown(first[0].text)})"
+            wrong_rows = (
+                first_row_has
+                if len(numbers) == 1
+                else f"{rows_phrase(numbers)} have another number of fields: {first_row_has}"
+            )
+            raise RaggedRowsError(
+                f"{self.name} has {first[0].expected_columns} columns, but {wrong_rows}. Put each field that contains "
+                f"the separator {self.delimiter!r} in quotes, or correct the rows{hint}"
+            )
 
 
 def with_header(first: Callable[[int], str]) -> str:
@@ -376,51 +476,6 @@ def _as_utf8(data: pa.Buffer, name: str, encoding: str, remedy: str) -> pa.Buffe
         return pa.py_buffer(bytes(data).decode(encoding).encode())
     except UnicodeError as error:
         raise NotUtf8Error(f"{name} is not {encoding} text ({reason(error)}). Convert it to UTF-8{remedy}") from None
-
-
-def _parse(data: pa.Buffer, columns: Columns, delimiter: str, reading: dict[str, Any], **options: Any) -> pa.Table:
-    from pyarrow import csv as arrow_csv
-
-    on_progress = listener.get()
-    return arrow_csv.read_csv(
-        pa.BufferReader(data) if on_progress is None else pa.PythonFile(_Metered(data, on_progress)),
-        # One thread parses as fast as two (finding line ends takes most of the time), with half the CPU time.
-        read_options=arrow_csv.ReadOptions(block_size=BLOCK, use_threads=False, **reading),
-        parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, **options),
-        convert_options=arrow_csv.ConvertOptions(
-            include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string())
-        ),
-    )
-
-
-def _refuse_ragged_rows(data: pa.Buffer, name: str, columns: Columns, delimiter: str, reading: dict[str, Any]) -> None:
-    """Raise an error that names the rows with more or fewer fields than the header, if there are any."""
-    numbers: list[int] = []
-    first: list[Any] = []
-
-    def note(row: Any) -> str:
-        if not first:
-            first.append(row)
-        numbers.append((row.number or 2) - (1 if reading else 2))
-        return "skip"
-
-    try:
-        _parse(data, columns, delimiter, reading, invalid_row_handler=note)
-    except (pa.ArrowException, UnicodeError):
-        return
-    if first:
-        hint = "" if len(columns) > 2 else f". If {name} is not a table, give another file"
-        n_fields = count(first[0].actual_columns, "field")
-        first_row_has = f"{rows_phrase(numbers[:1])} has {n_fields} ({shown(first[0].text)})"
-        wrong_rows = (
-            first_row_has
-            if len(numbers) == 1
-            else f"{rows_phrase(numbers)} have another number of fields: {first_row_has}"
-        )
-        raise RaggedRowsError(
-            f"{name} has {first[0].expected_columns} columns, but {wrong_rows}. Put each field that contains the "
-            f"separator {delimiter!r} in quotes, or correct the rows{hint}"
-        )
 
 
 def _with_separator_remedy(columns: Columns, header: list[str], delimiter: str, fixed: bool) -> Columns:

@@ -32,7 +32,7 @@ from quorate.io.labels import (
 from quorate.io.multilabel import has_several, read_several
 from quorate.io.open_file import Loaded
 from quorate.io.options import AS_USUAL, ReadOptions
-from quorate.io.read_table import Source, format_of, read_table
+from quorate.io.read_table import Source, format_of, read_encoded_table, read_table
 from quorate.progress import tracked
 
 RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # returns how messages name rows
@@ -62,12 +62,15 @@ def read_rows(
         if reason is None
         else {**reading.required_columns(), reason: "It says why labels are missing"}
     )
-    table = reading.completed(read_table(source, required, reading))
+    names = (*reading.columns, *([] if reading.group is None else [reading.group]))
+    # Several labels in a field are text, and encoding overwrites codes, so that each column can be taken once only.
+    is_encodable = reading.multi is None and len({*names, reason}) == len(names) + 1
+    read = read_encoded_table if is_encodable else read_table
+    table = reading.completed(read(source, required, reading))
     if table.num_rows == 0:
         raise NoRowsError("There is a header, but no answers below it")
     if not reading.is_score and has_several(table.column(reading.columns[2]), reading):
         return read_several(table, reading)
-    names = (*reading.columns, *([] if reading.group is None else [reading.group]))
     columns = [
         in_order_of_ids(*encode(table.column(name), name, is_label=k == 2))
         for k, name in tracked("reading columns", [*enumerate(names)])
@@ -91,7 +94,7 @@ def read_rows(
     is_stated = present if abstentions is None else present | abstentions.rows
     if not is_stated.all() and not reading.skip_missing:
         lacking = {name: np.where(is_stated, 0, codes) for name, (codes, _) in zip(names, columns, strict=True)}
-        _refuse_missing(table, lacking, phrase_rows)
+        _refuse_missing(table if isinstance(table, pa.Table) else table.parsed_again(), lacking, phrase_rows)
     counts = present if abstentions is None else present & ~abstentions.rows
     if not counts.any():
         lacking_phrase = "lack a field" if abstentions is None else "lack a field or abstain"
