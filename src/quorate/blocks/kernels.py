@@ -72,13 +72,11 @@ class CentredPasses:
 
     def sums(self, x: FloatArray, second_moment: FloatArray | None = None) -> Sums:
         """Return what `centred_products` returns."""
-        table = self.table
-        table[:, 0] = x
-        table[:, 1:3] = 0.0
-        table[:, 3] = x * x if second_moment is None else second_moment
+        _set_columns(self.table, x, None, None, x * x if second_moment is None else second_moment)
         for add in self.passes:
             add()
-        return table[:, 1].copy(), table[:, 2].copy()
+        signed, squares = _columns(self.table, 1, 2)
+        return signed, squares
 
 
 def centred_passes(blocks: Iterable[Block], frequency: FloatArray) -> CentredPasses:
@@ -103,10 +101,10 @@ def agreement_products(blocks: Iterable[Block], x: FloatArray, n_classes: int) -
     [[0.25, 0.5], [0.0625, 0.25]]
     """
     table = _aligned(len(x), 4)
-    table[:, 0] = x
+    _set_columns(table, x)
     for block in blocks:
         _run("agreement", block, table, n_classes)
-    signed, squares = table[:, 1:3].T.copy()
+    signed, squares = _columns(table, 1, 2)
     return signed, squares
 
 
@@ -124,11 +122,10 @@ def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: 
     [0.0625, 0.25]
     """
     table = _aligned(len(x), LINE_NUMBERS)
-    table[:, 0] = x
-    table[:, 1] = known
+    _set_columns(table, x, known)
     for block in blocks:
         _run("powers", block, table, int(even))
-    return (np.ascontiguousarray(table[:, 2:].T),)
+    return (_columns(table, 2, 6),)
 
 
 def e_step(
@@ -203,12 +200,12 @@ def one_coin_e_step(
     """
     m = len(log_prior)
     table = _aligned(len(log_right), 4)
-    table[:, 0] = log_right - log_wrong
-    table[:, 1] = log_wrong
+    _set_columns(table, log_right - log_wrong, log_wrong)
     total = np.zeros(m + 1)
     for block in blocks:
         _run("one_coin", block, table, log_prior, block.gold if clamp_gold else None, total, m)
-    return table[:, 2].copy(), total[:m], total[m:]
+    (right,) = _columns(table, 2, 1)
+    return right, total[:m], total[m:]
 
 
 def equal_answers(block: Block, label: IntArray) -> FloatArray:
@@ -495,6 +492,26 @@ def peer_counts(block: Block) -> IntArray:
     stamp = np.zeros(block.n_workers, np.int32)
     out = np.zeros(block.n_workers, np.int64)
     native.count_peers(block.start, block.worker, block.label, task, first, stamp, out, block.n_workers)
+    return out
+
+
+def _set_columns(table: FloatArray, *columns: FloatArray | None) -> None:
+    """Set the first four columns of a table; zero for None and for columns that are left out."""
+    columns += (None,) * (4 - len(columns))
+    if native is None:
+        for k, column in enumerate(columns):
+            table[:, k] = 0.0 if column is None else column
+    else:
+        arrays = [None if column is None else np.ascontiguousarray(column, np.float64) for column in columns]
+        native.set_columns(table, *arrays, *table.shape)
+
+
+def _columns(table: FloatArray, first: int, n: int) -> FloatArray:
+    """Return copies of some columns of a table, as the rows of an array."""
+    if native is None:
+        return np.ascontiguousarray(table[:, first : first + n].T)
+    out = np.empty((n, len(table)))
+    native.get_columns(table, out, *table.shape, first, n)
     return out
 
 

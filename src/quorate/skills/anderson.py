@@ -31,9 +31,9 @@ class AndersonSteps:
         self.norm = np.inf
         self.last: tuple[FloatArray, FloatArray] | None = None  # state and residual of the previous step
         self.n_differences = 0
-        self.changes: FloatArray = np.zeros((0, 0))  # differences of residuals, normalised; the oldest is replaced
-        self.steps: FloatArray = np.zeros((0, 0))  # differences of state + residual, divided by the same norms
-        self.gram: FloatArray = np.zeros((MAX_DIFFERENCES, MAX_DIFFERENCES))  # products of the changes
+        self.changes: FloatArray = np.zeros((0, 0))  # differences of residuals; the oldest is replaced
+        self.steps: FloatArray = np.zeros((0, 0))  # differences of state + residual
+        self.products: FloatArray = np.zeros((MAX_DIFFERENCES, MAX_DIFFERENCES))  # products of the changes
 
     def next(self, state: FloatArray, residual: FloatArray) -> FloatArray:
         """Return the next state from this one and its residual; the caller must not change these two arrays later."""
@@ -50,7 +50,10 @@ class AndersonSteps:
             damped: FloatArray = state + DAMPING * residual
             return damped
         n = min(self.n_differences, MAX_DIFFERENCES)
-        mixing = np.linalg.solve(self.gram[:n, :n] + RIDGE * np.eye(n), self.changes[:n] @ residual)
+        products = self.products[:n, :n]
+        size = np.sqrt(np.maximum(np.diag(products), np.finfo(np.float64).tiny))  # of each change
+        normalised = products / np.outer(size, size)
+        mixing = np.linalg.solve(normalised + RIDGE * np.eye(n), self.changes[:n] @ residual / size) / size
         accelerated: FloatArray = state + residual
         accelerated -= mixing @ self.steps[:n]
         return accelerated
@@ -68,7 +71,4 @@ class AndersonSteps:
         np.subtract(residual, residual_before, out=change)
         np.subtract(state, before, out=step)
         step += change
-        size = max(float(np.linalg.norm(change)), np.finfo(np.float64).tiny)
-        change /= size
-        step /= size
-        self.gram[index, :n] = self.gram[:n, index] = self.changes[:n] @ change
+        self.products[index, :n] = self.products[:n, index] = self.changes[:n] @ change

@@ -116,13 +116,13 @@ def shrunk_skills(
     sums = _centred_sums(blocks, bias.frequency)
     mu = PRIOR_MEAN
     s2 = PRIOR_VARIANCE
-    x = np.where(gold, 1.0, mu)
-    v = np.where(gold, 0.0, s2)
+    state = np.concatenate([np.where(gold, 1.0, mu), np.where(gold, 0.0, s2)])
+    x, v = np.split(state, 2)  # views
     if gold.any():  # start from the agreement with gold, which shows the signs of the skills
         signed, squares = sums(gold.astype(np.float64), None)
-        x = np.where(gold, 1.0, (signed / bias.spread + PRIOR_MEAN) / (squares + 1.0))
+        x[:] = np.where(gold, 1.0, (signed / bias.spread + PRIOR_MEAN) / (squares + 1.0))
     if known is not None:
-        x = np.where(~gold & (known.precision > 0), known.skill, x)
+        x[:] = np.where(~gold & (known.precision > 0), known.skill, x)
     lowest = -1 / (m - 1) + MARGIN
     steps = AndersonSteps()
     converged = False
@@ -142,12 +142,12 @@ def shrunk_skills(
         target = (signed / (bias.spread * noise) + prior_precision * prior_centre) / precision
         np.clip(target, lowest, 1 - MARGIN, out=target)
         target[gold] = 1.0
-        state = np.concatenate([x, v])
         residual = np.concatenate([target, 1 / precision])
         residual -= state
         residual[n_workers:][gold] = 0.0
         mean_change = float(np.abs(residual[:n_workers]).sum() / max(n_workers - n_gold, 1))
-        x, v = np.split(steps.next(state, residual), 2)
+        state = steps.next(state, residual)
+        x, v = np.split(state, 2)
         np.clip(x, lowest, 1 - MARGIN, out=x)
         np.clip(v, MIN_SKILL_VARIANCE, 1.0, out=v)
         x[gold] = 1.0
