@@ -9,6 +9,7 @@
  */
 
 #define BATCH 32     /* rows whose slots are prefetched before the first is searched; 16 to 64 take the same time */
+#define HUGE_PAGE ((size_t)1 << 21) /* bytes, on x86 and most others */
 #define SHORT_TEXT 8 /* bytes; a slot holds texts up to this length itself */
 
 typedef struct {
@@ -29,6 +30,20 @@ typedef struct {
     uint8_t *bytes;  /* the values, one after another */
     int64_t n_bytes, bytes_room;
 } Encoder;
+
+/* Memory for the slots of a large table: in huge pages where Linux has them, because each row looks up a random slot. */
+static Slot *slots_of(uint64_t n)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const size_t bytes = n * sizeof(Slot);
+    void *aligned = NULL;
+    if (bytes >= 2 * HUGE_PAGE && !posix_memalign(&aligned, HUGE_PAGE, bytes)) {
+        madvise(aligned, bytes, MADV_HUGEPAGE);
+        return aligned;
+    }
+#endif
+    return malloc(n * sizeof(Slot));
+}
 
 static const char encoder_name[] = "quorate.encoder";
 
@@ -94,7 +109,7 @@ static int encoder_grow(Encoder *e, int64_t more)
     uint64_t slots = e->mask + 1;
     while ((uint64_t)(e->n + more) * 2 > slots) slots *= 2;
     if (slots > e->mask + 1 || !e->slot) {
-        Slot *old = e->slot, *grown = malloc(slots * sizeof *grown);
+        Slot *old = e->slot, *grown = slots_of(slots);
         const uint64_t before = e->mask + 1;
         if (!grown) return 0;
         memset(grown, 0xff, slots * sizeof *grown); /* code -1 */

@@ -33,7 +33,9 @@ from quorate.errors import NotInMemoryError
 MAX_BLOCK_ANSWERS = 1 << 18  # what a pass writes for each task of a block then fits in the cache
 MAX_BLOCK_CELLS = 1 << 22  # tasks × classes of a block, about: 32 MB for each table of this size
 MAX_LANES = 8  # parts of a sum; fixed, so that sums do not depend on the number of threads
-MIN_LANE_ANSWERS = 16  # per worker in a lane; with fewer, its tables would take longer than the answers
+# Per worker in a lane; with fewer, its tables would take longer than the answers. The tables of two lanes at once may
+# also be too large for the cache: 5 million answers of 300,000 workers took a tenth more CPU time in two lanes.
+MIN_LANE_ANSWERS = 16
 BITS_OF_BYTE = np.array([byte.bit_count() for byte in range(256)], np.uint8)  # number of ones in each byte
 MAX_COLLECTED_ANSWERS = 20_000_000  # a table of this many answers fits in memory
 MAX_PEER_BITS = 1 << 30  # of a table of peers: 128 MB
@@ -97,7 +99,7 @@ class MemoryBlocks:
     @cached_property
     def lanes(self) -> list[list[Block]]:
         """The blocks, divided into the parts of a sum."""
-        n = min(MAX_LANES, len(self.pieces), 1 + self.n_answers // (MIN_LANE_ANSWERS * max(self.n_workers, 1)))
+        n = min(MAX_LANES, len(self.pieces), max(self.n_answers // (MIN_LANE_ANSWERS * max(self.n_workers, 1)), 1))
         cuts = [len(self.pieces) * k // n for k in range(n + 1)]
         return [self.pieces[low:high] for low, high in pairwise(cuts)]
 
@@ -222,6 +224,7 @@ def memory_blocks(answers: Answers) -> MemoryBlocks:
         )
         task_ids = None if pa.types.is_null(answers.task_names.type) else answers.task_names
         blocks = MemoryBlocks(block, class_of_symbol, task_ids)
+        blocks.__dict__["per_worker"] = answers.per_worker  # counted once
         answers.__dict__["_blocks"] = blocks
     return blocks
 
