@@ -58,10 +58,14 @@ def test_what_a_csv_writer_writes_is_read_as_it_was(rows: list[tuple[str, str, s
         csv_files.CHUNK = chunk_before
 
 
-@given(st.text(st.sampled_from('a",\n'), max_size=14))
-def test_the_quick_look_finds_what_the_exact_one_finds(text: str) -> None:
+@pytest.mark.parametrize("has_native", [True, False])
+@given(text=st.text(st.sampled_from('a",\n\r'), max_size=14))
+def test_the_quick_check_finds_what_the_exact_one_finds(has_native: bool, text: str) -> None:
     """Python's csv reader in strict mode is the reference for stray quotes."""
     data = pa.py_buffer((HEADER + text).encode())
+    native_before = csv_files.native
+    if not has_native:
+        csv_files.native = None
     try:
         list(csv.reader(io.StringIO(HEADER + text, newline=""), strict=True))
         stray = False
@@ -72,6 +76,8 @@ def test_the_quick_look_finds_what_the_exact_one_finds(text: str) -> None:
         refused = False
     except StrayQuoteError:
         refused = True
+    finally:
+        csv_files.native = native_before
     assert refused == stray
 
 

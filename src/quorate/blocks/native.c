@@ -300,6 +300,7 @@ KERNEL(mark_peers, 1, 3, call.number[2], mark_peers(s, own[0], number[0], number
 #include "encode.h"
 #include "order.h"
 #include "format.h"
+#include "quotes.h"
 #include "tables.h"
 
 #define ENTRY(name) {#name, py_##name, METH_VARARGS, NULL}
@@ -309,7 +310,7 @@ static PyMethodDef kernels[] = {
     ENTRY(coincidences), ENTRY(residuals), ENTRY(tetrads), ENTRY(pulls),   ENTRY(signed_sums),    ENTRY(peers),  ENTRY(peer_pairs),
     ENTRY(encoder), ENTRY(encode), {"encoded", py_encoded, METH_O, NULL}, ENTRY(recode),
     ENTRY(rows_in_order), ENTRY(order_count), ENTRY(order_scatter), ENTRY(order_sort), ENTRY(order_unpack),
-    ENTRY(csv_rows), ENTRY(needs_quotes), ENTRY(six_digits),
+    ENTRY(quotes_close), ENTRY(csv_rows), ENTRY(needs_quotes), ENTRY(six_digits),
     ENTRY(softmax_rows), ENTRY(calibrate_rows), ENTRY(lead_rows), ENTRY(chosen_rows), ENTRY(matrix_moments), ENTRY(log_matrices),
     ENTRY(set_columns), ENTRY(get_columns), ENTRY(exp_rows), ENTRY(log_rows),
     {NULL, NULL, 0, NULL},

@@ -35,6 +35,7 @@ from quorate.progress import Observer, listener
 if TYPE_CHECKING:
     from quorate.io.encoded_table import EncodedTable
 
+native = native_kernels()
 QUOTE = ord('"')
 CHUNK = 1 << 24  # bytes that are searched for quotes at a time
 BOM = b"\xef\xbb\xbf"
@@ -66,10 +67,14 @@ def check_quotes(data: pa.Buffer, name: str, delimiter: str, lines_before: int =
     start = len(BOM) if bytes(raw[: len(BOM)]) == BOM else 0
     ends = np.zeros(256, dtype=bool)  # bytes that end a field
     ends[[ord(delimiter), ord("\n"), ord("\r")]] = True
+    if native is not None:
+        if not native.quotes_close(raw, start, ord(delimiter)):
+            _check_each_quote(raw, name, ends, start, lines_before)
+        return
     inside = False
     for quotes in _quotes(octets, start):
         if not _are_regular(octets, quotes, ends, start, inside):
-            _check_each_quote(raw, name, ends, start, lines_before)  # exact, but a hundred times slower
+            _check_each_quote(raw, name, ends, start, lines_before)  # exact, but a hundred times slower than this
             return
         inside ^= len(quotes) % 2 == 1
     if inside:
@@ -255,7 +260,7 @@ class CheckedCsv:
         None without the extension in C, and where `parsed` must read the file: it has no rows, a row of more than a
         block, or a row that is wrong, which `parsed` names.
         """
-        if native_kernels() is None or not self.has_rows:
+        if native is None or not self.has_rows:
             return None
         from pyarrow import csv as arrow_csv
 
