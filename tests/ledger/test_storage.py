@@ -182,11 +182,11 @@ def test_a_lost_or_damaged_index_is_made_again_from_the_batches(kept: Path, dama
 
 def test_an_index_of_a_newer_version_is_refused(kept: Path) -> None:
     database = sqlite3.connect(kept / "index.sqlite")
-    database.execute("UPDATE facts SET value = 3 WHERE name = 'version'")
+    database.execute("UPDATE facts SET value = 4 WHERE name = 'version'")
     database.commit()
     database.close()
     for use in (lambda: Ledger.load(kept), lambda: append(kept, [], ReadOptions())):
-        with pytest.raises(LedgerFileError, match=r"newer version.*format 3; this one reads 2.*upgrade"):
+        with pytest.raises(LedgerFileError, match=r"newer version.*format 4; this one reads 3.*upgrade"):
             use()
 
 
