@@ -4,7 +4,7 @@ Comparisons with the same judge, left item, right item, outcome and covariates, 
 is the sum of theirs. The likelihood depends on the comparisons only through these weights (`ComparisonCells`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -18,6 +18,8 @@ LEFT = 1
 TIE = 0
 RIGHT = -1
 MAX_KEY = 1 << 62  # keys above it could exceed 64 bits
+# Cells that numpy handles at a time: their arrays stay in the cache, and below malloc's mmap threshold.
+PIECE_CELLS = 1 << 15
 MIN_WEIGHT = 1e-9  # of a row or a cell; smaller weights are rounding errors of subtractions
 
 
@@ -134,13 +136,13 @@ def canonical_comparisons(
     order, first, group = _group_rows(key, covariates)
     kept = order[first]
     return Comparisons(
-        left=left[kept].astype(np.int64),
-        right=right[kept].astype(np.int64),
-        outcome=outcome[kept].astype(np.int64),
-        judge=judge[kept].astype(np.int64),
+        left=left[kept].astype(np.int32),
+        right=right[kept].astype(np.int32),
+        outcome=outcome[kept].astype(np.int8),
+        judge=judge[kept].astype(np.int32),
         weight=sum_by(group, weight[order], len(kept)),
         covariates=covariates[kept],
-        task=None if task is None else task[kept].astype(np.int64),
+        task=None if task is None else task[kept].astype(np.int32),
         task_hash=np.zeros(0, np.uint64) if task_hash is None else task_hash,
         items=tuple(items),
         judges=tuple(judges),
@@ -159,8 +161,8 @@ def _row_key(
     task: IntArray | None,
 ) -> IntArray:
     """Return one integer per row that sorts by task, judge, left, right, outcome."""
-    key = np.zeros(len(left), np.int64) if task is None else task.astype(np.int64)
-    return combine_codes(key, (judge, n_judges), (left, n_items), (right, n_items), (outcome + 1, 3))
+    sides = ((left, n_items), (right, n_items), (outcome + 1, 3))
+    return combine_codes(judge, *sides) if task is None else combine_codes(task, (judge, n_judges), *sides)
 
 
 def combine_codes(first: IntArray, *more: tuple[IntArray, int]) -> IntArray:
@@ -194,6 +196,23 @@ def _group_rows(key: IntArray, covariates: FloatArray) -> tuple[IntArray, IntArr
     return order, np.flatnonzero(is_new), np.cumsum(is_new) - 1
 
 
+def numbered(one: IntArray, other: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """Return the distinct pairs of codes as one * n + other, ascending, and the number of each row's pair among them.
+
+    >>> pairs, number = numbered(np.array([1, 0, 1]), np.array([2, 1, 2]), 3)
+    >>> pairs.tolist(), number.tolist()
+    ([1, 5], [1, 0, 1])
+    """
+    key = one.astype(np.int64) * n + other
+    if n * n > 4 * len(key):
+        pairs, number = np.unique(key, return_inverse=True)
+        return pairs, number.reshape(-1).astype(np.int32)
+    # A table of all pairs is faster than sorting.
+    is_used = np.bincount(key, minlength=n * n) > 0
+    new_code = np.cumsum(is_used, dtype=np.int32) - 1
+    return np.flatnonzero(is_used), new_code[key]
+
+
 @dataclass(frozen=True)
 class ComparisonCells:
     """Comparisons added up over tasks, which is all that the fit needs.
@@ -207,6 +226,7 @@ class ComparisonCells:
         pair: number of the unordered pair of items [cells].
         pair_low, pair_high: items of each pair [pairs].
         part: connected component of each item in the comparison graph [items].
+        has_ties: whether any comparison is a tie.
         cell_of_row: the cell of each row [rows].
     """
 
@@ -222,12 +242,38 @@ class ComparisonCells:
     pair_low: IntArray = field(repr=False)
     pair_high: IntArray = field(repr=False)
     part: IntArray = field(repr=False)
+    has_ties: bool
     cell_of_row: IntArray = field(repr=False)
 
-    @cached_property
-    def has_ties(self) -> bool:
-        """Whether any comparison is a tie."""
-        return bool((self.outcome == TIE).any())
+    def pieces(self) -> Iterator[tuple["ComparisonCells", slice]]:
+        """Yield consecutive cells whose arrays stay in the cache, each with the slice of its judges.
+
+        The codes of the judges of a piece begin at 0. Items and pairs keep their codes.
+        """
+        size = max(PIECE_CELLS, self.n_items, len(self.pair_low))
+        if len(self.left) <= size:
+            yield self, slice(0, self.n_judges)
+            return
+        no_rows = np.zeros(0, np.int32)
+        for low in range(0, len(self.left), size):
+            part = slice(low, low + size)
+            judge = self.judge[part]
+            judges = slice(int(judge[0]), int(judge[-1]) + 1)
+            yield (
+                replace(
+                    self,
+                    left=self.left[part],
+                    right=self.right[part],
+                    judge=judge - judge[0],
+                    outcome=self.outcome[part],
+                    weight=self.weight[part],
+                    covariates=self.covariates[part],
+                    n_judges=judges.stop - judges.start,
+                    pair=self.pair[part],
+                    cell_of_row=no_rows,
+                ),
+                judges,
+            )
 
     def by_item(self, values: FloatArray) -> FloatArray:
         """Return for each item the sum over cells with the item on the left minus that with the item on the right."""
@@ -263,12 +309,12 @@ class ComparisonCells:
     @cached_property
     def _right_of_judge(self) -> IntArray:
         """The position of each cell's judge and right item in a table of judges × items."""
-        return self.judge * self.n_items + self.right
+        return self.judge.astype(np.int64) * self.n_items + self.right
 
     @cached_property
     def _left_runs(self) -> tuple[IntArray, IntArray]:
         """The start of the cells of each judge and left item, and their position in a table of judges × items."""
-        key = self.judge * self.n_items + self.left
+        key = self.judge.astype(np.int64) * self.n_items + self.left
         first = np.flatnonzero(np.diff(key, prepend=-1))
         return np.append(first, len(key)), key[first]
 
@@ -277,19 +323,21 @@ class ComparisonCells:
         total = sum_by(self.cell_of_row, weight, len(self.left))
         keep = total > MIN_WEIGHT
         has_pair = np.bincount(self.pair[keep], minlength=len(self.pair_low)) > 0
-        number = np.cumsum(has_pair) - 1
+        number = np.cumsum(has_pair, dtype=np.int32) - 1
+        outcome = self.outcome[keep]
         return replace(
             self,
             left=self.left[keep],
             right=self.right[keep],
             judge=self.judge[keep],
-            outcome=self.outcome[keep],
+            outcome=outcome,
+            has_ties=bool((outcome == TIE).any()),
             weight=total[keep],
             covariates=self.covariates[keep],
             pair=number[self.pair[keep]],
             pair_low=self.pair_low[has_pair],
             pair_high=self.pair_high[has_pair],
-            cell_of_row=np.zeros(0, np.int64),
+            cell_of_row=np.zeros(0, np.int32),
         )
 
 
@@ -316,24 +364,26 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
     right = comparisons.right[kept]
     low = np.minimum(left, right)
     high = np.maximum(left, right)
-    pairs, pair = np.unique(low * comparisons.n_items + high, return_inverse=True)
+    pairs, pair = numbered(low, high, comparisons.n_items)
+    outcome = comparisons.outcome[kept]
     covariates = comparisons.covariates[kept]
     if position:
         covariates = np.column_stack([np.ones(len(kept)), covariates])
-    cell_of_row = np.empty(comparisons.n_rows, np.int64)
+    cell_of_row = np.empty(comparisons.n_rows, np.int32)
     cell_of_row[order] = group
     return ComparisonCells(
         left=left,
         right=right,
         judge=comparisons.judge[kept],
-        outcome=comparisons.outcome[kept],
+        outcome=outcome,
         weight=sum_by(group, comparisons.weight[order], len(kept)),
         covariates=covariates,
         n_items=comparisons.n_items,
         n_judges=comparisons.n_judges,
-        pair=pair.reshape(-1),
+        pair=pair,
         pair_low=pairs // comparisons.n_items,
         pair_high=pairs % comparisons.n_items,
         part=part,
+        has_ties=bool((outcome == TIE).any()),
         cell_of_row=cell_of_row,
     )

@@ -77,10 +77,9 @@ def uncertainty(
         by_task: sum scores by task; otherwise every comparison counts as independent.
         seed: seed of the draws.
     """
-    derivatives = cell_derivatives(cells, fit.parameters)
-    joint = joint_information(cells, derivatives, fit.parameters, fit.estimated, fit.strength_precision)
+    joint = joint_information(cells, fit.parameters, fit.estimated, fit.strength_precision)
     has_tasks = by_task and comparisons.task is not None
-    rows = _Rows.of_tasks(comparisons, cells, fit) if has_tasks else _Rows.of_cells(cells, derivatives, fit)
+    rows = _Rows.of_tasks(comparisons, cells, fit) if has_tasks else _Rows.of_cells(cells, fit)
     if cells.n_items <= MAX_COVARIANCE_ITEMS:
         return _sandwich(rows, joint, cells, fit, seed)
     return _multiplier_draws(rows, joint, cells, fit, comparisons.task_hash if has_tasks else None, seed)
@@ -120,8 +119,9 @@ class _Rows:
         )
 
     @classmethod
-    def of_cells(cls, cells: ComparisonCells, derivatives: Derivatives, fit: RankingFit) -> "_Rows":
+    def of_cells(cls, cells: ComparisonCells, fit: RankingFit) -> "_Rows":
         """Return cells as clusters: the w comparisons of a cell are independent, so they add w squares, not w²."""
+        derivatives = cell_derivatives(cells, fit.parameters)
         n_cells = len(cells.left)
         total = float(cells.weight.sum())
         return cls(

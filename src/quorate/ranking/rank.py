@@ -14,7 +14,7 @@ from quorate.io.exports.pairwise import read_pairs
 from quorate.io.options import AS_USUAL, FileFormat, ReadOptions
 from quorate.io.pairs import PairOptions, PairRows
 from quorate.io.read_table import Source
-from quorate.ranking.bradley_terry import RankingParameters, cell_derivatives, fisher_step
+from quorate.ranking.bradley_terry import RankingParameters, fisher_step
 from quorate.ranking.comparisons import LEFT, TIE, ComparisonCells, Comparisons, canonical_comparisons, make_cells
 from quorate.ranking.connectivity import Connectivity, connectivity
 from quorate.ranking.cross_validation import SkillChoice, choose_skill, shows_skill
@@ -253,7 +253,7 @@ def _with_pair_tasks(rows: PairRows) -> PairRows:
     low = np.minimum(rows.left, rows.right)
     high = np.maximum(rows.left, rows.right)
     n_items = len(rows.items)
-    keys, task = np.unique((rows.judge * n_items + low) * n_items + high, return_inverse=True)
+    keys, task = np.unique((rows.judge.astype(np.int64) * n_items + low) * n_items + high, return_inverse=True)
     names = [
         "\x1f".join([rows.judges[key // n_items**2], rows.items[key // n_items % n_items], rows.items[key % n_items]])
         for key in keys.tolist()
@@ -371,8 +371,7 @@ def _rank_group(comparisons: Comparisons, common: Ranking, *, by_task: bool) -> 
         before = parameters.strength
         strength, _, _ = fisher_step(cells, parameters, 1 / variance, base.strength)
         parameters = replace(parameters, strength=strength, effects=effects)
-        derivatives = cell_derivatives(cells, parameters)
-        joint = joint_information(cells, derivatives, parameters, no_judges, 1 / variance)
+        joint = joint_information(cells, parameters, no_judges, 1 / variance)
         n = cells.n_items
         trace = float(np.trace(np.linalg.inv(joint.core[:n, :n].toarray())))
         gap = parameters.strength - base.strength

@@ -115,7 +115,9 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
         task: IntArray = np.zeros(comparisons.n_rows, np.int64)
     else:
         task = comparisons.task
-        is_first = np.diff(task * n_judges + judge, prepend=-1) != 0  # rows are in the order of task and judge
+        is_first = (
+            np.diff(task.astype(np.int64) * n_judges + judge, prepend=-1) != 0
+        )  # rows are in the order of task and judge
         task_count = np.bincount(judge[is_first], minlength=n_judges)
     low = np.minimum(comparisons.left, comparisons.right)
     high = np.maximum(comparisons.left, comparisons.right)
