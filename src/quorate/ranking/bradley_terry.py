@@ -134,7 +134,7 @@ def log_likelihood_derivatives(
 
 def cell_log_odds(cells: ComparisonCells, parameters: RankingParameters) -> tuple[FloatArray, FloatArray]:
     """Return the gap in strength and eta of every cell."""
-    gap = parameters.strength[cells.left] - parameters.strength[cells.right]
+    gap = cells.gap_of(parameters.strength)
     skill = cells.of_judge(parameters.skill)
     side_bias = cells.of_judge(parameters.side_bias)
     return gap, log_odds(gap, skill, side_bias, cells.covariates, parameters.effects)
@@ -266,7 +266,7 @@ def fisher_step(
         of_piece = parameters.of_judges(judges)
         derivatives = cell_derivatives(piece, of_piece)
         skill = piece.of_judge(of_piece.skill)
-        by_pair += sum_by(piece.pair, derivatives.information * skill**2, len(by_pair))
+        by_pair += piece.by_pair(derivatives.information * skill**2)
         gradient += piece.by_item(skill * derivatives.score)
         if n_effects:
             piece_border, piece_effects = effect_information(piece, derivatives.information, skill)

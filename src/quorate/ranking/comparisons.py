@@ -223,7 +223,7 @@ class ComparisonCells:
         left, right, judge, outcome, weight: as in `Comparisons` [cells].
         covariates: the values that the common effects multiply [cells, effects]; if an effect of the left side is
             estimated, the first column is 1.
-        pair: number of the unordered pair of items [cells].
+        pair: twice the number of the unordered pair of items, plus 1 if the left item comes first in it [cells].
         pair_low, pair_high: items of each pair [pairs].
         part: connected component of each item in the comparison graph [items].
         has_ties: whether any comparison is a tie.
@@ -277,14 +277,27 @@ class ComparisonCells:
 
     def by_item(self, values: FloatArray) -> FloatArray:
         """Return for each item the sum over cells with the item on the left minus that with the item on the right."""
-        by_pair = sum_by(self.pair, values * self._orientation, len(self.pair_low))
+        by_side = self._by_side(values)
+        by_pair = by_side[:, 1] - by_side[:, 0]
         positive = sum_by(self.pair_low, by_pair, self.n_items)
         return positive - sum_by(self.pair_high, by_pair, self.n_items)
 
-    @cached_property
-    def _orientation(self) -> FloatArray:
-        """1 for a cell whose left item comes first in its pair, -1 for the others."""
-        return np.where(self.left < self.right, 1.0, -1.0)
+    def by_pair(self, values: FloatArray) -> FloatArray:
+        """Return the sum over the cells of each pair."""
+        by_pair: FloatArray = self._by_side(values).sum(axis=1)
+        return by_pair
+
+    def _by_side(self, values: FloatArray) -> FloatArray:
+        """Return sums over the cells of each pair: with the item of `pair_high` on the left, and on the right."""
+        return sum_by(self.pair, values, 2 * len(self.pair_low)).reshape(-1, 2)
+
+    def gap_of(self, strength: FloatArray) -> FloatArray:
+        """Return for each cell the strength of the left item minus that of the right item."""
+        if len(self.left) < len(self.pair_low):
+            difference: FloatArray = strength[self.left] - strength[self.right]
+            return difference
+        gap = strength[self.pair_low] - strength[self.pair_high]
+        return np.stack([-gap, gap], axis=1).ravel()[self.pair]
 
     @cached_property
     def _judge_starts(self) -> IntArray:
@@ -322,7 +335,8 @@ class ComparisonCells:
         """Return the cells of the same rows with other weights [rows]; cells without weight are left out."""
         total = sum_by(self.cell_of_row, weight, len(self.left))
         keep = total > MIN_WEIGHT
-        has_pair = np.bincount(self.pair[keep], minlength=len(self.pair_low)) > 0
+        pair = self.pair[keep]
+        has_pair = np.bincount(pair // 2, minlength=len(self.pair_low)) > 0
         number = np.cumsum(has_pair, dtype=np.int32) - 1
         outcome = self.outcome[keep]
         return replace(
@@ -334,7 +348,7 @@ class ComparisonCells:
             has_ties=bool((outcome == TIE).any()),
             weight=total[keep],
             covariates=self.covariates[keep],
-            pair=number[self.pair[keep]],
+            pair=2 * number[pair // 2] + pair % 2,
             pair_low=self.pair_low[has_pair],
             pair_high=self.pair_high[has_pair],
             cell_of_row=np.zeros(0, np.int32),
@@ -380,7 +394,7 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
         covariates=covariates,
         n_items=comparisons.n_items,
         n_judges=comparisons.n_judges,
-        pair=pair,
+        pair=2 * pair + (left < right),
         pair_low=pairs // comparisons.n_items,
         pair_high=pairs % comparisons.n_items,
         part=part,

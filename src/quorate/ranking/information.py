@@ -17,10 +17,11 @@ from quorate.ranking.bradley_terry import (
     effect_information,
     laplacian,
 )
-from quorate.ranking.comparisons import ComparisonCells, sum_by
+from quorate.ranking.comparisons import ComparisonCells
 from quorate.ranking.judges import EstimatedParameters
 
 MAX_DENSE_CROSS = 4_000_000  # items × judges of a dense cross block, 32 MB; larger blocks are sparse
+MAX_NUMBERS_PER_CELL = 10  # items × judges per cell; above it most numbers of a dense block are zero
 JUDGES_AT_ONCE = 4096  # judges whose marginal variances are computed together
 
 
@@ -62,11 +63,16 @@ class JointInformation:
         if not n_kept:
             return {}
         total = np.zeros(self.judge_inverse.shape[0] * n_kept)
+        is_sparse = sparse.issparse(self.gain)
+        gain = self.gain.T.tocsr() if is_sparse else self.gain
         for start in range(0, len(total), JUDGES_AT_ONCE * n_kept):
-            columns = slice(start, start + JUDGES_AT_ONCE * n_kept)
-            gain = self.gain[:, columns]
-            gain = gain.toarray() if sparse.issparse(gain) else gain
-            total[columns] = np.einsum("ij,ij->j", gain, core_inverse @ gain)
+            part = slice(start, start + JUDGES_AT_ONCE * n_kept)
+            if is_sparse:
+                rows = gain[part]
+                total[part] = np.asarray(rows.multiply(rows @ core_inverse).sum(axis=1)).ravel()
+            else:
+                columns = gain[:, part]
+                total[part] = np.einsum("ij,ij->j", columns, core_inverse @ columns)
         total = total.reshape(-1, n_kept)
         given_items = np.einsum("kaa->ka", self.judge_inverse)
         return {index: given_items[:, column] + total[:, column] for column, index in enumerate(self.kept)}
@@ -93,7 +99,7 @@ def joint_information(
     n_judges = cells.n_judges
     n_effects = cells.covariates.shape[1]
     kept = tuple(index for index, used in enumerate((estimated.skill, estimated.side)) if used)
-    is_dense = n * n_judges <= MAX_DENSE_CROSS
+    is_dense = n * n_judges <= min(MAX_DENSE_CROSS, MAX_NUMBERS_PER_CELL * len(cells.left))
     by_pair = np.zeros(len(cells.pair_low))
     border = np.zeros((n, n_effects))
     of_effects = EFFECT_PRECISION * np.eye(n_effects)
@@ -105,7 +111,7 @@ def joint_information(
     for piece, judges in cells.pieces():
         information, gap = _information_of(piece, (derivatives_at or parameters).of_judges(judges))
         skill = piece.of_judge(parameters.skill[judges])
-        by_pair += sum_by(piece.pair, information * skill**2, len(by_pair))
+        by_pair += piece.by_pair(information * skill**2)
         if n_effects:
             piece_border, piece_effects = effect_information(piece, information, skill)
             border += piece_border
@@ -145,7 +151,7 @@ def joint_information(
             cross_of_kind = stack([cross_of_kind, of_effect])
         crosses.append(cross_of_kind)
     cross = _interleave(crosses)
-    gain = _apply(cross, inverse) if is_dense else cross @ sparse.block_diag(list(inverse), format="csr")
+    gain = _apply(cross, inverse) if is_dense else cross @ _block_diagonal(inverse)
     precision = np.tile([1 / variance[index] for index in kept], n_judges)
     return JointInformation(core, cross, gain, inverse, precision, kept)
 
@@ -173,6 +179,14 @@ def _interleave(matrices: list[Any]) -> Any:
     if sparse.issparse(matrices[0]):
         return sparse.hstack(matrices, format="csc")[:, order].tocsr()
     return np.hstack(matrices)[:, order]
+
+
+def _block_diagonal(blocks: FloatArray) -> sparse.csr_matrix:
+    """Return the block-diagonal matrix of blocks of one size [blocks, size, size]."""
+    n_blocks, size, _ = blocks.shape
+    return sparse.bsr_matrix(
+        (blocks, np.arange(n_blocks), np.arange(n_blocks + 1)), shape=(n_blocks * size, n_blocks * size)
+    ).tocsr()
 
 
 def _apply(cross: FloatArray, inverse: FloatArray) -> FloatArray:

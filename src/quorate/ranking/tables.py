@@ -251,11 +251,7 @@ def pair_fit(cells: ComparisonCells, fit: RankingFit) -> PairFit:
     _, eta = cell_log_odds(cells, fit.parameters)
     mean, tie = outcome_moments(eta, fit.parameters.log_tie[cells.judge] if cells.has_ties else None)
     sign = np.where(cells.left < cells.right, 1.0, -1.0)
-    n_pairs = len(cells.pair_low)
-
-    def by_pair(values: FloatArray) -> FloatArray:
-        return sum_by(cells.pair, values, n_pairs)
-
+    by_pair = cells.by_pair
     return PairFit(
         cells.pair_low,
         cells.pair_high,
