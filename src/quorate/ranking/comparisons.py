@@ -90,8 +90,8 @@ class Comparisons:
         key = self.task.astype(np.int64) * self.n_judges + self.judge
         return bool((np.diff(key) == 0).any()) or bool((self.weight > 1).any())
 
-    def select(self, keep: BoolArray) -> "Comparisons":
-        """Return the rows in the mask; items and judges keep their codes."""
+    def select(self, keep: BoolArray | slice) -> "Comparisons":
+        """Return the rows in the mask or the slice; items and judges keep their codes."""
         return replace(
             self,
             left=self.left[keep],

@@ -119,6 +119,14 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
             np.diff(task.astype(np.int64) * n_judges + judge, prepend=-1) != 0
         )  # rows are in the order of task and judge
         task_count = np.bincount(judge[is_first], minlength=n_judges)
+    n_ties = sum_by(judge, np.where(comparisons.outcome == TIE, weight, 0.0), n_judges)
+    if comparisons.task is not None:
+        # A pair repeated with exchanged sides is in several rows of its task and judge, which few rows are.
+        is_alone = is_first & np.append(is_first[1:], True)
+        comparisons = comparisons.select(~is_alone)
+        task = task[~is_alone]
+        judge = comparisons.judge
+        weight = comparisons.weight
     low = np.minimum(comparisons.left, comparisons.right)
     high = np.maximum(comparisons.left, comparisons.right)
     is_swapped = comparisons.left > comparisons.right
@@ -140,7 +148,7 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
     return JudgeCounts(
         total,
         task_count,
-        sum_by(judge, np.where(comparisons.outcome == TIE, weight, 0.0), n_judges),
+        n_ties,
         sum_by(of_judge, is_swapped_pair.astype(float), n_judges),
         sum_by(of_judge, rate, n_judges),
     )
