@@ -196,6 +196,13 @@ def _group_rows(key: IntArray, covariates: FloatArray) -> tuple[IntArray, IntArr
     return order, np.flatnonzero(is_new), np.cumsum(is_new) - 1
 
 
+def _kept_covariates(covariates: FloatArray, keep: BoolArray) -> FloatArray:
+    """Return the rows in the mask; a single number that stands for all rows is not copied."""
+    if covariates.size and not any(covariates.strides):
+        return np.broadcast_to(covariates[0, 0], (int(np.count_nonzero(keep)), covariates.shape[1]))
+    return covariates[keep]
+
+
 def numbered(one: IntArray, other: IntArray, n: int) -> tuple[IntArray, IntArray]:
     """Return the distinct pairs of codes as one * n + other, ascending, and the number of each row's pair among them.
 
@@ -347,7 +354,7 @@ class ComparisonCells:
             outcome=outcome,
             has_ties=bool((outcome == TIE).any()),
             weight=total[keep],
-            covariates=self.covariates[keep],
+            covariates=_kept_covariates(self.covariates, keep),
             pair=2 * number[pair // 2] + pair % 2,
             pair_low=self.pair_low[has_pair],
             pair_high=self.pair_high[has_pair],
@@ -381,8 +388,10 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
     pairs, pair = numbered(low, high, comparisons.n_items)
     outcome = comparisons.outcome[kept]
     covariates = comparisons.covariates[kept]
-    if position:
+    if position and covariates.shape[1]:
         covariates = np.column_stack([np.ones(len(kept)), covariates])
+    elif position:
+        covariates = np.broadcast_to(1.0, (len(kept), 1))
     cell_of_row = np.empty(comparisons.n_rows, np.int32)
     cell_of_row[order] = group
     return ComparisonCells(

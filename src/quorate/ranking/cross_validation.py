@@ -72,9 +72,11 @@ def _cross_validate(comparisons: Comparisons, cells: ComparisonCells, *, positio
         train_weight = comparisons.weight - held_out
         # Rows are needed for the design effect only, which is 1 if no judge answered twice on a task.
         train = _weighted(comparisons, train_weight) if comparisons.repeats_judge_on_task else comparisons
-        test_cells = cells.weighted(held_out)
         train_cells = cells.weighted(train_weight)
+        del train_weight
+        test_cells = cells.weighted(held_out)
         n_held_out = float(held_out.sum())
+        del held_out
         if not len(test_cells.left) or not len(train_cells.left):
             continue
         for index, skill in enumerate((True, False)):

@@ -131,9 +131,12 @@ def rank(
         drop_self=drop_self,
     )
     reading = ReadOptions(format=format, delimiter=delimiter, encoding=encoding)
-    rows = data if isinstance(data, PairRows) else read_pairs(data, options, reading)
-    known = None if gold is None else read_known_pairs(gold, options, reading)
-    return rank_rows(rows, model, gold=known)
+    # The rows have no name here, so that `rank_rows` can free them.
+    return rank_rows(
+        data if isinstance(data, PairRows) else read_pairs(data, options, reading),
+        model,
+        gold=None if gold is None else read_known_pairs(gold, options, reading),
+    )
 
 
 def read_known_pairs(gold: Source, options: PairOptions, reading: ReadOptions = AS_USUAL) -> PairRows:
@@ -180,6 +183,8 @@ def rank_rows(rows: PairRows, options: RankingOptions, *, gold: PairRows | None 
     if rows.criterion is not None and rows.task is None:
         rows = _with_pair_tasks(rows)
     comparisons, scale = comparisons_of(rows)
+    if rows.group is None and rows.criterion is None:
+        rows = rows.select(np.zeros(rows.n_rows, dtype=bool))  # only their counts are needed below
     if baseline is not None and baseline not in comparisons.items:
         raise OptionError(
             f"baseline= (--baseline) must be one of the items {listing(comparisons.items)}, got {shown(baseline)}"
