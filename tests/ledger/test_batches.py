@@ -13,7 +13,7 @@ from quorate.answers import Answers
 from quorate.errors import ConflictingAnswersError, NoRowsError
 from quorate.io.options import ReadOptions
 from quorate.io.read import read
-from quorate.ledger import Ledger, append, compact
+from quorate.ledger import Ledger, append, compact, index
 from quorate.ledger import ledger as book
 from quorate.ledger.pair_counts import PairTally
 from quorate.methods.aggregate import aggregate
@@ -206,18 +206,22 @@ def test_workers_keep_their_counts_whatever_order_they_come_in() -> None:
         assert named_pairs(filled([batch, later], watched=True)) == naive_pairs(read(table_of(batch + later)))
 
 
-@settings(max_examples=60)
-@given(streamed(), st.sampled_from(["error", *POLICIES]))
+@settings(max_examples=100)
+@given(
+    streamed(), st.sampled_from(["error", *POLICIES]), st.sampled_from([1, 2, 3, 190]), st.sampled_from([1, 4, 1000])
+)
 def test_a_ledger_on_disk_equals_one_in_memory(
-    tmp_path_factory: pytest.TempPathFactory, batches: list[list[Row]], policy: str
+    tmp_path_factory: pytest.TempPathFactory, batches: list[list[Row]], policy: str, per_row: int, at_once: int
 ) -> None:
-    """Counts of each batch, refusals, and everything that is kept, however the policies join the batches."""
+    """Counts of each batch, refusals, and everything that is kept, however the index divides entries into rows."""
     folder = tmp_path_factory.mktemp("ledgers")
     ledger = Ledger()
     options: dict[str, Any] = {"on_conflict": policy, "skip_missing": True}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", lambda _: None)
         patch.setattr(book, "MAX_RATIO", 0)
+        patch.setattr(index, "MAX_ENTRIES", per_row)
+        patch.setattr(index, "ROWS_AT_ONCE", at_once)
         for batch in batches:
             try:
                 expected: Any = ledger.add(table_of(batch), **options)

@@ -22,9 +22,10 @@ from quorate.errors import (
     UnwritableFileError,
 )
 from quorate.io.options import ReadOptions
-from quorate.ledger import Ledger, append, compact
+from quorate.ledger import Ledger, append, compact, index
 from quorate.ledger.batch_files import SEAL, batch_name, to_stream
-from quorate.ledger.entries import Batch
+from quorate.ledger.entries import COLUMNS, Batch
+from quorate.ledger.storage import load_entries
 from tests.ledger.batches import contents, filled, single_file, stored, stream_of, table_of
 
 DAY = datetime.date(2026, 3, 1)
@@ -182,12 +183,67 @@ def test_a_lost_or_damaged_index_is_made_again_from_the_batches(kept: Path, dama
 
 def test_an_index_of_a_newer_version_is_refused(kept: Path) -> None:
     database = sqlite3.connect(kept / "index.sqlite")
-    database.execute("UPDATE facts SET value = 3 WHERE name = 'version'")
+    database.execute("UPDATE facts SET value = 4 WHERE name = 'version'")
     database.commit()
     database.close()
     for use in (lambda: Ledger.load(kept), lambda: append(kept, [], ReadOptions())):
-        with pytest.raises(LedgerFileError, match=r"newer version.*format 3; this one reads 2.*upgrade"):
+        with pytest.raises(LedgerFileError, match=r"newer version.*format 4; this one reads 3.*upgrade"):
             use()
+
+
+def test_a_repeat_beside_an_entry_before_all_others_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "a.ledger"
+    append(path, [table_of([("1", "b", "x"), ("2", "a", "x")])], ReadOptions())
+    added = append(path, [table_of([("1", "a", "x"), ("1", "b", "x")])], ReadOptions()).batches[0]
+    assert (added.n_answers, added.n_repeats) == (1, 1)
+    assert len(Ledger.load(path)) == 3
+
+
+OLD_TABLES = """
+CREATE TABLE tasks (code INTEGER PRIMARY KEY, id NOT NULL UNIQUE);
+CREATE TABLE workers (code INTEGER PRIMARY KEY, id NOT NULL UNIQUE);
+CREATE TABLE labels (code INTEGER PRIMARY KEY, id NOT NULL UNIQUE);
+CREATE TABLE answers (
+    task INTEGER, worker INTEGER, label INTEGER, n_rows INTEGER, clashed INTEGER, PRIMARY KEY (task, worker)
+) WITHOUT ROWID;
+"""
+
+
+def downgrade(path: Path, entries: list[tuple[int, int, int, int, int]]) -> None:
+    """Give a ledger the index of format 2, with these entries: codes of task, worker, label; rows; clashed."""
+    database = sqlite3.connect(path / "index.sqlite")
+    ids = {table: database.execute(f"SELECT code, id FROM {table}").fetchall() for table in COLUMNS}
+    for table in (*COLUMNS, "answers"):
+        database.execute(f"DROP TABLE {table}")
+    database.executescript(OLD_TABLES)
+    for table, rows in ids.items():
+        database.executemany(f"INSERT INTO {table} VALUES (?, ?)", rows)
+    database.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", entries)
+    database.execute("DELETE FROM facts WHERE name IN ('n_tasks', 'n_workers', 'n_labels')")
+    database.execute("UPDATE facts SET value = 2 WHERE name = 'version'")
+    database.commit()
+    database.close()
+
+
+def test_an_index_of_format_2_is_read_and_converted_by_the_next_command_that_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.ledger"
+    rows = [(f"t{t}", f"w{w}", "xyz"[(t * w) % 3]) for t in range(9) for w in range(t % 4 + 1)]
+    again = [("t3", "w0", "z"), ("t8", "w9", "x"), ("t99", "w0", "x"), ("t5", "w1", "y")]
+    append(path, [table_of(rows)], ReadOptions())
+    entries = load_entries(path)
+    codes = [entries.task, entries.worker, entries.label, entries.rows, entries.clashed]
+    downgrade(path, list(zip(*(column.tolist() for column in codes), strict=True)))
+    monkeypatch.setattr(index, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(index, "ROWS_AT_ONCE", 5)
+    assert stored(Ledger.load(path), tmp_path) == stored(filled([rows]), tmp_path)
+    with pytest.raises(ConflictingAnswersError, match="2 answers of this batch contradict the ledger"):
+        append(path, [table_of(again)], ReadOptions())
+    expected = filled([rows])
+    added = expected.add(table_of(again), on_conflict="drop")
+    assert append(path, [table_of(again)], ReadOptions(on_conflict="drop")).batches[0] == added
+    assert stored(Ledger.load(path), tmp_path) == stored(expected, tmp_path)
 
 
 def test_compacting_changes_no_answer_and_leaves_one_batch(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import quorate
+from quorate.ranking import comparisons, information, intervals
 from quorate.ranking.intervals import N_MULTIPLIER_DRAWS, random_signs
 from tests.ranking.panels import Columns, rows_of, strengths, swapped, votes
 
@@ -265,3 +266,31 @@ def test_random_signs_depend_on_key_and_seed_alone() -> None:
     assert abs(signs.mean()) < 0.03
     np.testing.assert_array_equal(signs[50:60], random_signs(keys[50:60], 128, 0))
     assert not np.array_equal(signs, random_signs(keys, 128, 1))
+
+
+@pytest.mark.parametrize("limits", ["pieces", "pieces of tasks", "sparse", "draws"])
+def test_the_size_of_pieces_changes_no_result(limits: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums over pieces of cells and tasks, dense or sparse, equal those at once."""
+    rng = np.random.default_rng(5)
+    n = 900
+    left = rng.integers(0, 4, n)
+    outcome = rng.choice(["left", "right", "tie"], n, p=[0.5, 0.35, 0.15])
+    columns = {
+        "left": left,
+        "right": (left + rng.integers(1, 4, n)) % 4,
+        "winner": outcome,
+        "judge": rng.integers(0, 30, n),
+        "task": rng.integers(0, 200, n),
+    }
+    data: dict[str, Any] = {name: [str(value) for value in column] for name, column in columns.items()}
+    data["length"] = rng.normal(size=n).tolist()
+    if limits == "draws":
+        monkeypatch.setattr(intervals, "MAX_COVARIANCE_ITEMS", 1)
+    expected = quorate.rank(data, covariates=["length"], judge_skill="on").to_dict()
+    monkeypatch.setattr(comparisons, "PIECE_CELLS", 7 if limits != "sparse" else 1 << 15)
+    monkeypatch.setattr(intervals, "MAX_ROWS", 11 if limits != "pieces" else 1 << 20)
+    monkeypatch.setattr(information, "MAX_NUMBERS_PER_CELL", 0 if limits == "sparse" else 10)
+    found = quorate.rank(data, covariates=["length"], judge_skill="on").to_dict()
+    for table in ("items", "judges"):
+        for one, other in zip(expected[table], found[table], strict=True):
+            assert one == pytest.approx(other, abs=1e-9)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from quorate.arrays import BoolArray, FloatArray, IntArray, canonical_order, from_strings
+from quorate.arrays import BoolArray, FloatArray, IntArray, canonical_order, counts_of_codes, from_strings
 from quorate.errors import (
     BlankFieldError,
     ColumnTypeError,
@@ -325,8 +325,9 @@ def read_pair_rows(
     comparisons = _Comparisons(table, layout, options)
     _EXPANDERS[layout.kind](comparisons)
     row, left, right, outcome, row_weight, judge, sign = (
-        np.concatenate(column) for column in zip(*comparisons.parts, strict=True)
+        column[0] if len(column) == 1 else np.concatenate(column) for column in zip(*comparisons.parts, strict=True)
     )
+    comparisons.parts.clear()
     keep = np.ones(len(row), dtype=bool)
     is_missing = (left < 0) | (right < 0)
     comparisons.skip_missing("an item", np.unique(row[is_missing]), of=name)
@@ -355,12 +356,14 @@ def read_pair_rows(
     n_self = 0
     if judges:
         code_of_item = {text: code for code, text in enumerate(items)}
-        item_of_judge = np.array([code_of_item.get(text, -1) for text in judges], np.int64)[np.maximum(judge, 0)]
-        is_self = keep & (item_of_judge >= 0) & ((item_of_judge == left) | (item_of_judge == right))
-        n_self = int(is_self.sum())
-        if options.drop_self:
-            comparisons.leave_out("a judge compared itself", n_self)
-            keep &= ~is_self
+        item_of_judge = np.array([code_of_item.get(text, -1) for text in judges], np.int32)
+        if (item_of_judge >= 0).any():
+            item = item_of_judge[np.maximum(judge, 0)]
+            is_self = keep & (item >= 0) & ((item == left) | (item == right))
+            n_self = int(is_self.sum())
+            if options.drop_self:
+                comparisons.leave_out("a judge compared itself", n_self)
+                keep &= ~is_self
     if not keep.any():
         if comparisons.left_out.keys() == {"an item compared with itself"}:
             raise UndeterminedError(
@@ -370,20 +373,23 @@ def read_pair_rows(
         reasons = "; ".join(f"{reason}: {n:,}" for reason, n in comparisons.left_out.items())
         raise NoRowsError(f"{name} has {count(n_read, 'row')}, and none is a comparison that counts ({reasons})")
 
-    row = row[keep]
-    item_order, item_code = _canonical(items, left[keep], right[keep])
-    judge_order, judge_code = _canonical(judges, judge[keep])
+    if not keep.all():
+        row, left, right, outcome, row_weight, judge, sign = (
+            column[keep] for column in (row, left, right, outcome, row_weight, judge, sign)
+        )
+    item_order, item_code = _canonical(items, left, right)
+    judge_order, judge_code = _canonical(judges, judge)
     task, tasks = _tasks_of(table, layout, comparisons.one_task, options, name)
     covariates, covariate_names = _covariates_of(table, options, name)
     group, groups = _codes_of_column(table, options.by, "by", name)
     criterion, criteria = _codes_of_column(table, options.criterion, "criterion", name)
     return PairRows(
-        left=item_code[left[keep]],
-        right=item_code[right[keep]],
-        outcome=outcome[keep],
-        judge=judge_code[judge[keep]],
-        weight=row_weight[keep] if weight is None else row_weight[keep] * weight[row],
-        covariates=covariates[row] * sign[keep][:, None],
+        left=item_code[left],
+        right=item_code[right],
+        outcome=outcome.astype(np.int8),
+        judge=judge_code[judge],
+        weight=row_weight.astype(np.float64) if weight is None else row_weight * weight[row],
+        covariates=covariates[row] * sign[:, None] if covariates.shape[1] else np.zeros((len(row), 0)),
         covariate_names=covariate_names,
         task=None if task is None else task[row],
         tasks=tasks,
@@ -412,7 +418,7 @@ class _TextCodes:
         """Return the code of each value, -1 where it is missing."""
         codes, values = encode(column, name)
         texts = [_text(value) for value in values.to_pylist()]
-        common_code = np.array([self.code_of.setdefault(text, len(self.code_of)) for text in texts] + [-1], np.int64)
+        common_code = np.array([self.code_of.setdefault(text, len(self.code_of)) for text in texts] + [-1], np.int32)
         return common_code[codes]
 
     def texts(self) -> list[str]:
@@ -427,13 +433,11 @@ def _text(value: object) -> str:
 
 def _canonical(names: Sequence[str], *codes: IntArray) -> tuple[list[int], IntArray]:
     """Return the codes that occur, in the canonical order of their names, and the new code for each old one."""
-    used = np.zeros(0, np.int64)
-    if codes:
-        used = np.unique(np.concatenate(codes))
+    used = np.flatnonzero(sum(counts_of_codes(column, len(names)) for column in codes))
     if len(used):
         used_names = from_strings([names[code] for code in used.tolist()])
         used = used[canonical_order(used_names)]
-    new_code = np.full(len(names) + 1, -1, np.int64)
+    new_code = np.full(len(names) + 1, -1, np.int32)
     new_code[used] = np.arange(len(used))
     return used.tolist(), new_code
 
@@ -471,7 +475,7 @@ def _tasks_of(
             codes = np.where(codes < 0, len(names), codes)
             names = from_strings([*[_text(value) for value in names.to_pylist()], ""])
     codes, names = in_order_of_ids(codes, names)
-    return codes.astype(np.int64), names
+    return codes.astype(np.int32, copy=False), names
 
 
 def _join_columns(parts: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
@@ -539,7 +543,7 @@ def _label_column(comparisons: _Comparisons, column: str, left: IntArray, right:
     code_of_item = comparisons.items.code_of
     ties = {plain_name(label) for label in comparisons.options.tie} | TIE_LABELS
     no_answers = {plain_name(label) for label in comparisons.options.abstain}
-    meaning = np.full(len(labels) + 1, UNKNOWN, np.int64)
+    meaning = np.full(len(labels) + 1, UNKNOWN, np.int8)
     for k, label in enumerate(map(plain_name, labels)):
         if label in no_answers:
             meaning[k] = ABSTAINED

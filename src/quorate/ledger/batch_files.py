@@ -19,7 +19,7 @@ from quorate.arrays import IntArray, from_numpy, to_numpy
 from quorate.errors import LedgerFileError, reason
 from quorate.io.columns import check_values, plain
 from quorate.io.options import POLICIES
-from quorate.ledger.entries import DROPPED, Batch, Entries
+from quorate.ledger.entries import DROPPED, Batch, Entries, entry_keys
 
 FIELDS = ("task", "worker", "label", "rows", "clashed")
 BATCH_NAME = re.compile(r"(\d{8})-([0-9a-f]{64})\.arrow")
@@ -47,10 +47,7 @@ def to_stream(batch: Batch) -> pa.Buffer:
     """
     entries = batch.entries
     coded = zip((entries.task, entries.worker, entries.label), entries.names, strict=True)
-    columns = [
-        pa.DictionaryArray.from_arrays(from_numpy(np.maximum(codes, 0).astype(np.int32), mask=codes == DROPPED), names)
-        for codes, names in coded
-    ]
+    columns = [pa.DictionaryArray.from_arrays(_dictionary_codes(codes), names) for codes, names in coded]
     columns.append(from_numpy(entries.rows.astype(np.int64)))
     columns.append(from_numpy(entries.clashed))
     metadata = {"n_skipped": str(entries.n_skipped), "on_conflict": batch.on_conflict}
@@ -59,6 +56,14 @@ def to_stream(batch: Batch) -> pa.Buffer:
     with pa.ipc.new_stream(stream, records.schema) as writer:
         writer.write_batch(records)
     return stream.getvalue()
+
+
+def _dictionary_codes(codes: IntArray) -> pa.Array:
+    """Return codes as Arrow needs them: of 32 bits, null where a label was dropped."""
+    is_dropped = codes == DROPPED
+    if not is_dropped.any():
+        return from_numpy(codes.astype(np.int32, copy=False))
+    return from_numpy(np.maximum(codes, 0).astype(np.int32), mask=is_dropped)
 
 
 def from_stream(content: memoryview) -> Batch:
@@ -208,7 +213,7 @@ def _check_columns(records: pa.RecordBatch) -> None:
 
 def _check_entries(entries: Entries) -> None:
     """Raise ValueError if the entries cannot come from answers."""
-    key = entries.task << 32 | entries.worker
+    key = entry_keys(entries.task, entries.worker)
     _refuse_unless(bool(np.all(key[1:] > key[:-1])), "a task and worker twice")
     _refuse_unless(bool(np.all(entries.rows >= 1 + entries.clashed)), "answers without a row")
     _refuse_unless(not np.any((entries.label == DROPPED) & ~entries.clashed), "labels dropped without a conflict")
@@ -221,5 +226,5 @@ def _refuse_unless(holds: bool, fault: str) -> None:
 
 
 def _codes(column: pa.DictionaryArray) -> IntArray:
-    codes = to_numpy(column.indices).astype(np.int64)
-    return np.where(to_numpy(column.is_valid()), codes, DROPPED) if column.null_count else codes
+    codes: IntArray = to_numpy(column.indices)
+    return np.where(to_numpy(column.is_valid()), codes, np.int32(DROPPED)) if column.null_count else codes

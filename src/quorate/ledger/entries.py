@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from quorate.arrays import NUMPY_KINDS, TEXT, BoolArray, IntArray, from_numpy, from_strings, to_numpy
+from quorate.blocks.ordering import sort_answers
 from quorate.errors import ColumnTypeError, ConflictingAnswersError, reason, shown
 from quorate.io.columns import encode, in_order_of_ids
 from quorate.io.options import POLICIES, ReadOptions
@@ -26,10 +28,10 @@ COLUMNS = ("tasks", "workers", "labels")
 class Entries:
     """Answers with their history: one entry for each task and worker, sorted by task, then worker."""
 
-    task: IntArray  # [entries], int64
-    worker: IntArray  # [entries], int64
-    label: IntArray  # [entries], int64; DROPPED if conflicting labels were dropped
-    rows: IntArray  # [entries], number of rows read for this task and worker
+    task: IntArray  # [entries], int32
+    worker: IntArray  # [entries], int32
+    label: IntArray  # [entries], int32; DROPPED if conflicting labels were dropped
+    rows: IntArray  # [entries], int64, number of rows read for this task and worker
     clashed: BoolArray  # [entries], whether these rows gave more than one label
     names: tuple[pa.Array, pa.Array, pa.Array]  # ids of tasks, workers and labels, by their codes
     n_skipped: int  # rows left out because a field was missing
@@ -72,9 +74,9 @@ def no_entries() -> Entries:
     >>> no_entries().n_answers
     0
     """
-    codes = np.zeros(0, np.int64)
+    codes = np.zeros(0, np.int32)
     ids = (from_strings([]), from_strings([]), from_strings([]))
-    return Entries(codes, codes, codes, codes, np.zeros(0, dtype=bool), ids, n_skipped=0)
+    return Entries(codes, codes, codes, np.zeros(0, np.int64), np.zeros(0, dtype=bool), ids, n_skipped=0)
 
 
 def read_entries(source: Source, reading: ReadOptions) -> Entries:
@@ -95,16 +97,22 @@ def read_entries(source: Source, reading: ReadOptions) -> Entries:
     table = read_table(source, reading.required_columns(), reading)
     encoded = [encode(table.column(name), name, is_label=k == 2) for k, name in enumerate(reading.columns)]
     present = np.logical_and.reduce([codes >= 0 for codes, _ in encoded])
-    if not present.all() and not reading.skip_missing:
+    n_skipped = len(present) - int(np.count_nonzero(present))
+    if n_skipped and not reading.skip_missing:
         read_rows(table, replace(reading, on_conflict="first"))  # names the rows
-    task, worker, label = (codes[present].astype(np.int64) for codes, _ in encoded)
-    order = np.lexsort([worker, task])  # stable: the rows of a repeat stay in their order
-    task = task[order]
-    worker = worker[order]
-    label = label[order]
+    # In canonical order, so that a ledger of one batch is not sorted again whenever it is read.
+    encoded = [in_order_of_ids(codes, one_type(ids, what)) for (codes, ids), what in zip(encoded, COLUMNS, strict=True)]
+    columns = [codes[present] if n_skipped else codes for codes, _ in encoded]
+    names = (encoded[0][1], encoded[1][1], encoded[2][1])
+    (task, worker, label), has_repeats = sort_answers(*columns, overwrite=True)
+    if not has_repeats:
+        n = len(task)
+        return Entries(task, worker, label, np.ones(n, np.int64), np.zeros(n, dtype=bool), names, n_skipped)
+    order = np.lexsort(columns[1::-1])  # stable: the rows of a repeat stay in their order
+    task, worker, label = (column[order] for column in columns)
     is_repeat = (task[1:] == task[:-1]) & (worker[1:] == worker[:-1])
-    first = np.concatenate([[True], ~is_repeat])[: len(task)]
-    last = np.concatenate([~is_repeat, [True]])[: len(task)]
+    first = np.concatenate([[True], ~is_repeat])
+    last = np.concatenate([~is_repeat, [True]])
     group = np.cumsum(first) - 1
     n_groups = int(first.sum())
     clashed = np.bincount(group[1:][is_repeat & (label[1:] != label[:-1])], minlength=n_groups) > 0
@@ -112,16 +120,9 @@ def read_entries(source: Source, reading: ReadOptions) -> Entries:
         read_rows(table, reading)  # names the rows
     standing = label[last if reading.on_conflict == "last" else first]
     if reading.on_conflict == "drop":
-        standing = np.where(clashed, DROPPED, standing)
-    return Entries(
-        task[first],
-        worker[first],
-        standing,
-        np.bincount(group, minlength=n_groups),
-        clashed,
-        tuple(names for _, names in encoded),
-        n_skipped=int((~present).sum()),
-    )
+        standing = np.where(clashed, np.int32(DROPPED), standing)
+    rows = np.bincount(group, minlength=n_groups)
+    return Entries(task[first], worker[first], standing, rows, clashed, names, n_skipped)
 
 
 @dataclass(frozen=True)
@@ -158,10 +159,11 @@ def combine(batches: Sequence[Batch]) -> Entries:
         tasks, workers, labels = (column[number] for column in codes)
         entries = batch.entries
         parts.append((tasks[entries.task], workers[entries.worker], recode(entries.label, labels)))
-    task, worker, label = (np.concatenate(column) for column in zip(*parts, strict=True))
-    rows = np.concatenate([batch.entries.rows for batch in batches])
-    clashed = np.concatenate([batch.entries.clashed for batch in batches])
-    key = task << 32 | worker
+    task, worker, label = (_concatenated(column) for column in zip(*parts, strict=True))
+    del parts
+    rows = _concatenated([batch.entries.rows for batch in batches])
+    clashed = _concatenated([batch.entries.clashed for batch in batches])
+    key = entry_keys(task, worker)
     if len(batches) > 1 or np.any(key[1:] < key[:-1]):
         order = np.argsort(key, kind="stable")
         key = key[order]
@@ -204,20 +206,36 @@ def combine(batches: Sequence[Batch]) -> Entries:
     return Entries(task, worker, label, rows, clashed, names, n_skipped)
 
 
+def entry_keys(task: IntArray, worker: IntArray) -> IntArray:
+    """Return one 64-bit integer per entry that sorts by task, then worker.
+
+    >>> (entry_keys(np.array([1], np.int32), np.array([2], np.int32)) == (1 << 32) + 2).tolist()
+    [True]
+    """
+    key: IntArray = task.astype(np.int64)
+    key <<= 32
+    key |= worker
+    return key
+
+
+def _concatenated(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
 def _unify(names: Sequence[pa.Array], what: str) -> tuple[list[IntArray], pa.Array]:
     """Return for each batch the codes of its ids among the ids of all batches, and these ids in canonical order."""
     arrays = [one_type(ids, what) for ids in names if len(ids)]
     if not arrays:
-        return [np.zeros(0, np.int64) for _ in names], from_strings([])
+        return [np.zeros(0, np.int32) for _ in names], from_strings([])
     for ids in arrays:
         check_type(ids.type, arrays[0].type, what)
     if len(arrays) == 1:
-        codes, ids = in_order_of_ids(np.arange(len(arrays[0])), arrays[0])
+        codes, ids = in_order_of_ids(np.arange(len(arrays[0]), dtype=np.int32), arrays[0])
     else:
         encoded = pa.concat_arrays(arrays).dictionary_encode()
         codes, ids = in_order_of_ids(to_numpy(encoded.indices), encoded.dictionary)
     ends = np.cumsum([len(column) for column in names])
-    return [part.astype(np.int64) for part in np.split(codes, ends[:-1])], ids
+    return [part.astype(np.int32) for part in np.split(codes, ends[:-1])], ids
 
 
 def standing_label(old: int, new: int, on_conflict: str) -> int:
@@ -290,7 +308,7 @@ def recode(label: IntArray, code: IntArray) -> IntArray:
     >>> recode(np.array([0, DROPPED, 1]), np.array([7, 8])).tolist()
     [7, -1, 8]
     """
-    new: IntArray = np.append(code, DROPPED)[label]  # DROPPED is the last position
+    new: IntArray = np.append(code, code.dtype.type(DROPPED))[label]  # DROPPED is the last position
     return new
 
 

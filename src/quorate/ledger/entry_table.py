@@ -16,6 +16,7 @@ from quorate.ledger.entries import (
     DROPPED,
     Entries,
     check_type,
+    entry_keys,
     first_contradiction,
     ids_of,
     keys_of,
@@ -140,16 +141,16 @@ class EntryTable:
         label_rank, labels = self.rank(self.labels)
         sizes = [len(by_worker) for by_worker in self.labels_of_task]
         n = sum(sizes)
-        task = task_rank[np.repeat(np.arange(len(sizes)), sizes)].astype(np.int64)
-        worker = worker_rank[np.fromiter(chain.from_iterable(self.labels_of_task), np.int64, n)].astype(np.int64)
+        task = task_rank[np.repeat(np.arange(len(sizes)), sizes)].astype(np.int32)
+        worker = worker_rank[np.fromiter(chain.from_iterable(self.labels_of_task), np.int64, n)].astype(np.int32)
         values = chain.from_iterable(by_worker.values() for by_worker in self.labels_of_task)
-        label = recode(np.fromiter(values, np.int64, n), label_rank.astype(np.int64))
-        key = task << 32 | worker
+        label = recode(np.fromiter(values, np.int64, n), label_rank.astype(np.int32))
+        key = entry_keys(task, worker)
         order = np.argsort(key, kind="stable")
         rows = np.ones(n, np.int64)
         clashed = np.zeros(n, dtype=bool)
         several = np.array(list(self.rows), np.int64).reshape(-1, 2)
-        keys = task_rank[several[:, 0]].astype(np.int64) << 32 | worker_rank[several[:, 1]]
+        keys = entry_keys(task_rank[several[:, 0]], worker_rank[several[:, 1]])
         position = np.searchsorted(key[order], keys)
         rows[position] = list(self.rows.values())
         clashed[position] = [pair in self.clashed for pair in self.rows]

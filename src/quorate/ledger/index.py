@@ -1,8 +1,12 @@
-"""The SQLite index of a ledger: its batches, its ids, and one row for each task and worker.
+"""The SQLite index of a ledger: its batches, its ids, and one entry for each task and worker.
 
 It has what adding a batch needs: whether a task and worker have a label already, which one, and how many answers there
 are, so that earlier batches are not read. It can be rebuilt from the batches. Batches belong to the ledger from the
 commit of the index.
+
+The entries are sorted by task and worker, and about two hundred of them are one row of the table ``answers``. One row
+for each entry would take ten times as long to insert. A row has the entries whose keys lie between its ``first`` and
+that of the next row, so each key belongs to exactly one row.
 """
 
 import sqlite3
@@ -14,6 +18,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from quorate import arrow_compute as pc
+from quorate.arrays import TEXT, IntArray, take, to_numpy
 from quorate.errors import LedgerFileError, UnwritableFileError
 from quorate.ledger.entries import (
     COLUMNS,
@@ -24,25 +30,29 @@ from quorate.ledger.entries import (
     first_contradiction,
     ids_of,
     keys_of,
-    standing_label,
+    recode,
 )
 
 INDEX_NAME = "index.sqlite"
-FORMAT_VERSION = 2  # of the folder; 1 is the single file of version 0.2
-ROWS_AT_ONCE = 100_000  # rows passed to SQLite at a time, so that lists of Python numbers are small
+FORMAT_VERSION = 3  # of the folder; 2 had one row of `answers` for each entry; 1 is the single file of version 0.2
+ROWS_AT_ONCE = 100_000  # rows passed to SQLite at a time, so that lists of Python objects are small
 CACHE_KIB = 65_536  # size of SQLite's page cache while a batch is added
+TABLES = {
+    "tasks": "(id PRIMARY KEY NOT NULL, code INTEGER NOT NULL) WITHOUT ROWID",
+    "workers": "(id PRIMARY KEY NOT NULL, code INTEGER NOT NULL) WITHOUT ROWID",
+    "labels": "(id PRIMARY KEY NOT NULL, code INTEGER NOT NULL) WITHOUT ROWID",
+    "answers": "(first INTEGER PRIMARY KEY, entries BLOB NOT NULL)",
+}
 SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE batches (number INTEGER PRIMARY KEY, file TEXT NOT NULL);
-CREATE TABLE tasks (code INTEGER PRIMARY KEY, id NOT NULL UNIQUE);
-CREATE TABLE workers (code INTEGER PRIMARY KEY, id NOT NULL UNIQUE);
-CREATE TABLE labels (code INTEGER PRIMARY KEY, id NOT NULL UNIQUE);
-CREATE TABLE answers (
-    task INTEGER, worker INTEGER, label INTEGER, n_rows INTEGER, clashed INTEGER, PRIMARY KEY (task, worker)
-) WITHOUT ROWID;
-"""
+""" + "".join(f"CREATE TABLE {table} {columns};\n" for table, columns in TABLES.items())
+# An entry of the table answers; the key is the code of the task, shifted by 32 bits, and the code of the worker.
+ENTRY = np.dtype([("key", "<i8"), ("label", "<i4"), ("n_rows", "<i8"), ("clashed", "?")])
+MAX_ENTRIES = 190  # of a row of the table answers: with more, a row would not fit into a page of SQLite (4,096 bytes)
 # Sums over all batches, stored in the table facts; the fields of `Added`.
 COUNTS = ("n_rows", "n_answers", "n_repeats", "n_conflicting", "n_skipped")
+N_IDS = {table: f"n_{table}" for table in COLUMNS}  # the number of ids of each kind, also in the table facts
 
 
 class Index:
@@ -72,7 +82,7 @@ class Index:
         index = cls(folder / INDEX_NAME, 0.0)
         with index._errors():
             index._database.executescript(SCHEMA)
-            facts = [("version", FORMAT_VERSION), *((name, 0) for name in COUNTS)]
+            facts = [("version", FORMAT_VERSION), *((name, 0) for name in (*COUNTS, *N_IDS.values()))]
             index._database.executemany("INSERT INTO facts VALUES (?, ?)", facts)
         return index
 
@@ -131,6 +141,8 @@ class Index:
             self._database.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             self._database.execute("BEGIN IMMEDIATE")
             try:
+                if self._fact("version") < FORMAT_VERSION:
+                    self._upgrade()
                 yield
                 self._database.execute("COMMIT")
             except BaseException:  # also when interrupted
@@ -162,7 +174,8 @@ class Index:
         for table in ("batches", "answers", *COLUMNS):
             self._database.execute(f"DELETE FROM {table}")
         self._database.execute("DELETE FROM facts WHERE name != 'version'")
-        self._database.executemany("INSERT INTO facts VALUES (?, 0)", [(name,) for name in COUNTS])
+        names = (*COUNTS, *N_IDS.values())
+        self._database.executemany("INSERT INTO facts VALUES (?, 0)", [(name,) for name in names])
 
     def snapshot(self) -> tuple[list[str], Added]:
         """Return the file names of the batches and their total row counts, from the same commit."""
@@ -185,92 +198,115 @@ class Index:
             ColumnTypeError: ids are of another type than those of the ledger.
             ConflictingAnswersError: entries contradict the ledger, and the policy is ``error``.
         """
-        n_before = [self._n_ids(table) for table in COLUMNS]
         for table, names in zip(COLUMNS, entries.names, strict=True):
             self._check_kind(table, names)
-        codes = [self._learn(table, names) for table, names in zip(COLUMNS, entries.names, strict=True)]
-        task = codes[0][entries.task]
-        worker = codes[1][entries.worker]
-        label = np.append(codes[2], DROPPED)[entries.label]
-        is_old = (task < n_before[0]) & (worker < n_before[1])
+        tasks, workers, labels = (self._learn(*column) for column in zip(COLUMNS, entries.names, strict=True))
+        key = tasks[entries.task]
+        key <<= 32
+        key |= workers[entries.worker]
+        label = recode(entries.label, labels.astype(np.int32))
+        order = None if np.all(key[1:] > key[:-1]) else np.argsort(key)
         counts = dict.fromkeys(COUNTS, 0)
         counts["n_rows"] = entries.n_rows
         counts["n_skipped"] = entries.n_skipped
-        new = np.flatnonzero(~is_old)
-        for low in range(0, len(new), ROWS_AT_ONCE):
-            rows = new[low : low + ROWS_AT_ONCE]
-            columns = (
-                task[rows],
-                worker[rows],
-                label[rows],
-                entries.rows[rows],
-                entries.clashed[rows].astype(np.int64),
-            )
-            self._insert(zip(*(column.tolist() for column in columns), strict=True))
-        has_label = label != DROPPED
-        left_out = entries.rows - has_label
-        counts["n_answers"] += int(np.count_nonzero(has_label[new]))
-        counts["n_repeats"] += int(left_out[new][~entries.clashed[new]].sum())
-        counts["n_conflicting"] += int(left_out[new][entries.clashed[new]].sum())
-        self._add_again(np.flatnonzero(is_old), entries, (task, worker, label), on_conflict, counts)
+        clashes: list[tuple[int, int]] = []
+        begin = 0
+        while begin < len(key):
+            chosen: Any = slice(begin, begin + ROWS_AT_ONCE)
+            if order is not None:
+                chosen = order[chosen]
+            new = np.empty(len(key[chosen]), ENTRY)
+            columns = (key, label, entries.rows, entries.clashed)
+            for name, column in zip(ENTRY.names or (), columns, strict=True):
+                new[name] = column[chosen]
+            low = 0
+            while low < len(new):
+                first, stored, following = self._row_of(int(new["key"][low]))
+                high = len(new) if following is None else int(np.searchsorted(new["key"], following))
+                merged, differing = _merge(stored, new[low:high], on_conflict, counts)
+                if on_conflict == "error" and len(differing):
+                    position, old = differing.T
+                    position = begin + low + position
+                    clashes += zip((position if order is None else order[position]).tolist(), old.tolist(), strict=True)
+                self._write(first, merged)
+                low = high
+            begin += len(new)
+        if clashes:
+            raise first_contradiction(entries, sorted(clashes), self._label)
         for name, count in counts.items():
             self._database.execute("UPDATE facts SET value = value + ? WHERE name = ?", (count, name))
         return Added(**counts)
 
-    def _add_again(
-        self, chosen: Any, entries: Entries, codes: tuple[Any, Any, Any], on_conflict: str, counts: dict[str, int]
-    ) -> None:
-        """Add entries whose task and worker both have codes already, and update `counts`."""
-        changed = []
-        clashes = []
-        columns = (*(column[chosen] for column in codes), entries.rows[chosen], entries.clashed[chosen])
-        for k, task, worker, label, rows, clashed in zip(
-            chosen.tolist(), *(column.tolist() for column in columns), strict=True
-        ):
-            before = self._database.execute(
-                "SELECT label, n_rows, clashed FROM answers WHERE task = ? AND worker = ?", (task, worker)
-            ).fetchone()
-            standing = label
-            n_rows = rows
-            is_mixed = clashed
-            if before is not None:
-                old, old_rows, old_clashed = before
-                _count(counts, old, old_rows, old_clashed, -1)
-                n_rows = rows + old_rows
-                is_mixed = clashed or bool(old_clashed) or label != old
-                if label != old and on_conflict == "error":
-                    clashes.append((k, old))
-                standing = standing_label(old, label, on_conflict)
-            _count(counts, standing, n_rows, is_mixed, 1)
-            changed.append((task, worker, standing, n_rows, int(is_mixed)))
-        if clashes:
-            raise first_contradiction(entries, clashes, self._label)
-        self._insert(changed)
+    def _row_of(self, key: int) -> tuple[int, Any, int | None]:
+        """Return the row of the table answers to which a key belongs: its first key, its entries, the next first key.
 
-    def _insert(self, rows: Any) -> None:
-        self._database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", rows)
+        In an empty table, it is a row without entries that begins at 0.
+        """
+        row = self._database.execute(
+            "SELECT first, entries, (SELECT min(first) FROM answers WHERE first > ?1) FROM answers WHERE first <= ?1 "
+            "ORDER BY first DESC LIMIT 1",
+            (key,),
+        ).fetchone()
+        first, content, following = (0, b"", None) if row is None else row
+        if len(content) % ENTRY.itemsize:
+            raise self._damage_error(sqlite3.DatabaseError("malformed entries"))
+        return first, np.frombuffer(content, ENTRY), following
 
-    def _learn(self, table: str, names: pa.Array) -> Any:
+    def _write(self, first: int, entries: Any) -> None:
+        """Replace the row of the table answers that begins at a key by rows with these entries, which are sorted."""
+        n_rows = -(-len(entries) // MAX_ENTRIES)
+        starts = np.arange(n_rows + 1) * len(entries) // n_rows
+        firsts = entries["key"][starts[:-1]].tolist()
+        firsts[0] = first
+        rows = (
+            (key, entries[low:high].tobytes()) for key, low, high in zip(firsts, starts[:-1], starts[1:], strict=True)
+        )
+        self._database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?)", rows)
+
+    def _learn(self, table: str, names: pa.Array) -> IntArray:
         """Return the code of each id; unknown ids get new codes."""
         n_ids = self._n_ids(table)
-        keys = stored_keys(names)
-        if n_ids == 0:
-            codes = list(range(len(keys)))
-        else:
+        order = np.arange(len(names))
+        if len(names) > ROWS_AT_ONCE and names.type in TEXT:
+            # The order of SQLite's table, so that its pages are read and written once.
+            order = to_numpy(pc.sort_indices(names))
+        parts = [order[low : low + ROWS_AT_ONCE] for low in range(0, len(order), ROWS_AT_ONCE)]
+        codes = np.full(len(names), -1, np.int64)
+        if n_ids:
             find = self._database.execute
             query = f"SELECT code FROM {table} WHERE id = ?"
-            codes = []
-            for key in keys:
-                row = find(query, (key,)).fetchone()
-                codes.append(-1 if row is None else row[0])
-            new_code = n_ids
-            for k, code in enumerate(codes):
-                if code < 0:
-                    codes[k] = new_code
-                    new_code += 1
-        rows = ((code, key) for code, key in zip(codes, keys, strict=True) if code >= n_ids)
-        self._database.executemany(f"INSERT INTO {table} VALUES (?, ?)", rows)
-        return np.array(codes, np.int64)
+            for part in parts:
+                matches = [find(query, (key,)).fetchone() for key in stored_keys(take(names, part))]
+                codes[part] = [-1 if row is None else row[0] for row in matches]
+        is_new = codes < 0
+        n_new = int(np.count_nonzero(is_new))
+        codes[is_new] = np.arange(n_ids, n_ids + n_new)
+        for part in parts:
+            new = part[is_new[part]]
+            rows = zip(stored_keys(take(names, new)), codes[new].tolist(), strict=True)
+            self._database.executemany(f"INSERT INTO {table} VALUES (?, ?)", rows)
+        self._database.execute("UPDATE facts SET value = ? WHERE name = ?", (n_ids + n_new, N_IDS[table]))
+        return codes
+
+    def _upgrade(self) -> None:
+        """Convert the tables of version 2, within the transaction of the caller."""
+        for table, columns in TABLES.items():
+            self._database.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
+            self._database.execute(f"CREATE TABLE {table} {columns}")
+        for table, name in N_IDS.items():
+            self._database.execute(f"INSERT INTO {table} SELECT id, code FROM old_{table} ORDER BY id")
+            self._database.execute(f"INSERT INTO facts SELECT ?, count(*) FROM {table}", (name,))
+        cursor = self._database.execute(
+            "SELECT (task << 32) | worker, label, n_rows, clashed FROM old_answers ORDER BY 1"
+        )
+        first = 0
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            entries = np.array(rows, ENTRY)
+            self._write(first, entries)
+            first = int(entries["key"][-1]) + 1
+        for table in TABLES:
+            self._database.execute(f"DROP TABLE old_{table}")
+        self._database.execute("UPDATE facts SET value = ? WHERE name = 'version'", (FORMAT_VERSION,))
 
     def _check_kind(self, table: str, names: pa.Array) -> None:
         """Raise an error for ids of another type than the ledger's; the first ids of a ledger determine its type."""
@@ -295,8 +331,7 @@ class Index:
         return ids_of([key], kind)[0].as_py()
 
     def _n_ids(self, table: str) -> int:
-        (last,) = self._database.execute(f"SELECT max(code) FROM {table}").fetchone()
-        return 0 if last is None else int(last) + 1
+        return int(self._fact(N_IDS[table]))
 
     def _fact(self, name: str) -> Any:
         row = self._database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
@@ -329,11 +364,51 @@ class Index:
         )
 
 
-def _count(counts: dict[str, int], label: int, rows: int, clashed: bool, sign: int) -> None:
-    """Add (sign = 1) or subtract (-1) one entry in the counts of answers, repeats and conflicting rows."""
-    has_label = label != DROPPED
-    counts["n_answers"] += sign * has_label
-    counts["n_conflicting" if clashed else "n_repeats"] += sign * (rows - has_label)
+def _merge(stored: Any, new: Any, on_conflict: str, counts: dict[str, int]) -> tuple[Any, IntArray]:
+    """Merge entries of a batch into stored entries, both sorted by key, and update `counts`.
+
+    Returns:
+        The merged entries; and for each key with two labels, the position among the new entries and the stored label.
+    """
+    at = np.searchsorted(stored["key"], new["key"])
+    is_known = np.append(stored["key"], -1)[at] == new["key"]
+    known = np.flatnonzero(is_known)
+    if not len(known):
+        _count(counts, new, 1)
+        differing = np.zeros((0, 2), np.int64)
+        merged = np.concatenate([stored, new])
+    else:
+        at = at[known]
+        before = stored[at]
+        after = new[known]
+        differs = after["label"] != before["label"]
+        differing = np.stack([known[differs], before["label"][differs]], axis=1)
+        if on_conflict == "drop":
+            after["label"][differs] = DROPPED
+        elif on_conflict != "last":
+            after["label"] = before["label"]
+        after["n_rows"] += before["n_rows"]
+        after["clashed"] |= before["clashed"] | differs
+        further = new[~is_known]
+        _count(counts, before, -1)
+        _count(counts, after, 1)
+        _count(counts, further, 1)
+        merged = np.concatenate([stored, further])
+        merged[at] = after
+    if len(stored) and len(new) and new["key"][0] < stored["key"][-1]:
+        merged = merged[np.argsort(merged["key"])]
+    return merged, differing
+
+
+def _count(counts: dict[str, int], entries: Any, sign: int) -> None:
+    """Add (sign = 1) or subtract (-1) entries in the counts of answers, repeats and conflicting rows."""
+    has_label = entries["label"] != DROPPED
+    left_out = entries["n_rows"] - has_label
+    n_left_out = int(left_out.sum())
+    n_conflicting = int(left_out[entries["clashed"]].sum())
+    counts["n_answers"] += sign * int(np.count_nonzero(has_label))
+    counts["n_conflicting"] += sign * n_conflicting
+    counts["n_repeats"] += sign * (n_left_out - n_conflicting)
 
 
 def stored_keys(names: pa.Array) -> Sequence[Any]:

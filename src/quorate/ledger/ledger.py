@@ -205,7 +205,7 @@ class Ledger:
             LedgerFileError: it is not a ledger, is incomplete or damaged, or was written by a newer version.
         """
         ledger = cls()
-        ledger._combined_entries = combine([Batch(load_entries(path), "error")])
+        ledger._combined_entries = load_entries(path)
         return ledger
 
     def _add_entries(self, entries: Entries, on_conflict: str) -> None:
@@ -241,12 +241,17 @@ class Ledger:
         entries = self._entries
         if not entries.n_answers:
             raise NoRowsError("the ledger holds no answers yet; add some")
-        has_label = entries.label != DROPPED
+        task, worker, label = entries.task, entries.worker, entries.label
+        if entries.n_answers < len(label):
+            has_label = label != DROPPED
+            task = task[has_label]
+            worker = worker[has_label]
+            label = label[has_label]
         tasks, workers, label_names = entries.names
-        labels, classes = order_classes(entries.label[has_label], label_names, None)
+        labels, classes = order_classes(label, label_names, None)
         return Answers(
-            entries.task[has_label].astype(np.int32),
-            entries.worker[has_label].astype(np.int32),
+            task,
+            worker,
             labels,
             tasks,
             workers,

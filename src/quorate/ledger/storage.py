@@ -5,7 +5,7 @@
     answers.ledger/
         00000001-SHA256.arrow    one batch: an Arrow stream, never changed after it was written
         00000002-SHA256.arrow
-        index.sqlite             list of the batches, ids, and a row for each task and worker
+        index.sqlite             list of the batches, ids, and an entry for each task and worker
 
 **Adding** (`append`) looks up the tasks and workers of the batch in the index, writes the stream of the batch, and
 commits the index. Its time depends on the batch only; earlier batches are not read.
@@ -157,7 +157,7 @@ def append(
 
 
 def load_entries(path: str | Path) -> Entries:
-    """Read the entries of a ledger: a folder, or a single file of version 0.2.
+    """Read the entries of a ledger, in the order of the ids: a folder, or a single file of version 0.2.
 
     Raises:
         UnreadableFileError: there is no ledger, or reading it is not permitted.
@@ -436,7 +436,7 @@ def _load(path: str | Path) -> Entries:
     record_input(path)
     if real_path.is_char_device():  # reading some devices never ends
         raise UnreadableFileError(f"cannot read the ledger {path}: it is a device. Name a file")
-    return read_single_file(real_path.read_bytes(), path)
+    return combine([Batch(read_single_file(real_path.read_bytes(), path), "error")])
 
 
 def _load_folder(folder: Path, path: str | Path) -> Entries:

@@ -10,7 +10,7 @@ one step; the loop that repeats the steps until convergence is `quorate.ranking.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -79,6 +79,10 @@ class RankingParameters:
     mean_skill: float
     mean_log_tie: float
 
+    def of_judges(self, judges: slice) -> "RankingParameters":
+        """Return the parameters of these judges, and those of all items."""
+        return replace(self, skill=self.skill[judges], side_bias=self.side_bias[judges], log_tie=self.log_tie[judges])
+
 
 def log_odds(
     gap: FloatArray, skill: FloatArray, side_bias: FloatArray, covariates: FloatArray, effects: FloatArray
@@ -130,7 +134,7 @@ def log_likelihood_derivatives(
 
 def cell_log_odds(cells: ComparisonCells, parameters: RankingParameters) -> tuple[FloatArray, FloatArray]:
     """Return the gap in strength and eta of every cell."""
-    gap = parameters.strength[cells.left] - parameters.strength[cells.right]
+    gap = cells.gap_of(parameters.strength)
     skill = cells.of_judge(parameters.skill)
     side_bias = cells.of_judge(parameters.side_bias)
     return gap, log_odds(gap, skill, side_bias, cells.covariates, parameters.effects)
@@ -163,29 +167,32 @@ def row_derivatives(comparisons: Comparisons, cells: ComparisonCells, parameters
 
 def mean_log_loss(cells: ComparisonCells, parameters: RankingParameters) -> float:
     """Return the weighted mean of minus the log-probability of the outcomes, in nats."""
-    _, eta = cell_log_odds(cells, parameters)
-    log_tie = cells.of_judge(parameters.log_tie)
-    log_win = eta / 2
-    log_total = np.logaddexp(np.logaddexp(log_win, -log_win), log_tie)
-    is_tie = cells.outcome == TIE
-    log_outcome = np.where(is_tie, log_tie, cells.outcome * log_win)
-    # A tie where the training rows had none, or the reverse, has probability zero.
-    loss = np.minimum(log_total - log_outcome, -np.log(MIN_PROBABILITY))
-    return float(loss @ cells.weight / max(cells.weight.sum(), MIN_WEIGHT))
+    total = 0.0
+    for piece, judges in cells.pieces():
+        of_piece = parameters.of_judges(judges)
+        _, eta = cell_log_odds(piece, of_piece)
+        log_tie = piece.of_judge(of_piece.log_tie)
+        log_win = eta / 2
+        log_total = np.logaddexp(np.logaddexp(log_win, -log_win), log_tie)
+        is_tie = piece.outcome == TIE
+        log_outcome = np.where(is_tie, log_tie, piece.outcome * log_win)
+        # A tie where the training rows had none, or the reverse, has probability zero.
+        loss = np.minimum(log_total - log_outcome, -np.log(MIN_PROBABILITY))
+        total += float(loss @ piece.weight)
+    return total / max(float(cells.weight.sum()), MIN_WEIGHT)
 
 
 def laplacian(
-    cells: ComparisonCells, conductance: FloatArray, prior_precision: float
+    cells: ComparisonCells, by_pair: FloatArray, prior_precision: float
 ) -> tuple[sparse.csr_matrix, FloatArray]:
     """Return the weighted Laplacian of the comparison graph plus the prior's precision, and its diagonal.
 
     Args:
         cells: cells of the comparison graph.
-        conductance: a_k^2 times the information of each cell.
+        by_pair: sum of a_k^2 times the information over the cells of each pair.
         prior_precision: prior precision of each strength.
     """
     n = cells.n_items
-    by_pair = sum_by(cells.pair, conductance, len(cells.pair_low))
     diagonal = sum_by(cells.pair_low, by_pair, n) + sum_by(cells.pair_high, by_pair, n) + prior_precision
     items = np.arange(n)
     values = np.concatenate([diagonal, -by_pair, -by_pair])
@@ -197,9 +204,9 @@ def laplacian(
 Solver = Callable[[FloatArray], FloatArray]
 
 
-def laplacian_solver(cells: ComparisonCells, conductance: FloatArray, prior_precision: float) -> Solver:
-    """Return a function that solves the Laplacian system for one or several right-hand sides."""
-    matrix, diagonal = laplacian(cells, conductance, prior_precision)
+def laplacian_solver(cells: ComparisonCells, by_pair: FloatArray, prior_precision: float) -> Solver:
+    """Return a function that solves the Laplacian system for one or several right-hand sides; see `laplacian`."""
+    matrix, diagonal = laplacian(cells, by_pair, prior_precision)
     if cells.n_items <= MAX_DENSE_ITEMS:
         inverse = np.linalg.inv(matrix.toarray())
         return lambda values: inverse @ values
@@ -228,7 +235,7 @@ def centre_by_part(strength: FloatArray, part: IntArray) -> FloatArray:
 def effect_information(
     cells: ComparisonCells, information: FloatArray, skill: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the information between items and effects [items, effects], and of the effects with their prior.
+    """Return the information between items and effects [items, effects], and of the effects without their prior.
 
     Args:
         cells: cells with at least one covariate.
@@ -237,8 +244,7 @@ def effect_information(
     """
     weighted = information * skill
     border = np.column_stack([cells.by_item(weighted * column) for column in cells.covariates.T])
-    of_effects = (cells.covariates * information[:, None]).T @ cells.covariates
-    return border, of_effects + EFFECT_PRECISION * np.eye(cells.covariates.shape[1])
+    return border, (cells.covariates * information[:, None]).T @ cells.covariates
 
 
 def fisher_step(
@@ -249,16 +255,28 @@ def fisher_step(
     Returns:
         The new strengths, the new effects, and the solver of the items' system at the old ones.
     """
-    derivatives = cell_derivatives(cells, parameters)
-    skill = cells.of_judge(parameters.skill)
-    solve = laplacian_solver(cells, derivatives.information * skill**2, prior_precision)
-    gradient = cells.by_item(skill * derivatives.score) - (parameters.strength - prior_mean) * prior_precision
     effects = parameters.effects
-    if len(effects):
-        border, of_effects = effect_information(cells, derivatives.information, skill)
+    n_effects = len(effects)
+    by_pair = np.zeros(len(cells.pair_low))
+    gradient = -(parameters.strength - prior_mean) * prior_precision
+    border = np.zeros((cells.n_items, n_effects))
+    of_effects = EFFECT_PRECISION * np.eye(n_effects)
+    effect_gradient = -EFFECT_PRECISION * effects
+    for piece, judges in cells.pieces():
+        of_piece = parameters.of_judges(judges)
+        derivatives = cell_derivatives(piece, of_piece)
+        skill = piece.of_judge(of_piece.skill)
+        by_pair += piece.by_pair(derivatives.information * skill**2)
+        gradient += piece.by_item(skill * derivatives.score)
+        if n_effects:
+            piece_border, piece_effects = effect_information(piece, derivatives.information, skill)
+            border += piece_border
+            of_effects += piece_effects
+            effect_gradient += piece.covariates.T @ derivatives.score
+    solve = laplacian_solver(cells, by_pair, prior_precision)
+    if n_effects:
         solved = solve(border)
         schur = of_effects - border.T @ solved
-        effect_gradient = cells.covariates.T @ derivatives.score - EFFECT_PRECISION * effects
         step = np.linalg.solve(schur, effect_gradient - solved.T @ gradient)
         step = np.clip(step, -MAX_EFFECT_STEP, MAX_EFFECT_STEP)
         effects = effects + step

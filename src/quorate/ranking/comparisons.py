@@ -4,7 +4,7 @@ Comparisons with the same judge, left item, right item, outcome and covariates, 
 is the sum of theirs. The likelihood depends on the comparisons only through these weights (`ComparisonCells`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -18,6 +18,8 @@ LEFT = 1
 TIE = 0
 RIGHT = -1
 MAX_KEY = 1 << 62  # keys above it could exceed 64 bits
+# Cells that numpy handles at a time: their arrays stay in the cache, and below malloc's mmap threshold.
+PIECE_CELLS = 1 << 15
 MIN_WEIGHT = 1e-9  # of a row or a cell; smaller weights are rounding errors of subtractions
 
 
@@ -88,8 +90,8 @@ class Comparisons:
         key = self.task.astype(np.int64) * self.n_judges + self.judge
         return bool((np.diff(key) == 0).any()) or bool((self.weight > 1).any())
 
-    def select(self, keep: BoolArray) -> "Comparisons":
-        """Return the rows in the mask; items and judges keep their codes."""
+    def select(self, keep: BoolArray | slice) -> "Comparisons":
+        """Return the rows in the mask or the slice; items and judges keep their codes."""
         return replace(
             self,
             left=self.left[keep],
@@ -134,13 +136,13 @@ def canonical_comparisons(
     order, first, group = _group_rows(key, covariates)
     kept = order[first]
     return Comparisons(
-        left=left[kept].astype(np.int64),
-        right=right[kept].astype(np.int64),
-        outcome=outcome[kept].astype(np.int64),
-        judge=judge[kept].astype(np.int64),
+        left=left[kept].astype(np.int32),
+        right=right[kept].astype(np.int32),
+        outcome=outcome[kept].astype(np.int8),
+        judge=judge[kept].astype(np.int32),
         weight=sum_by(group, weight[order], len(kept)),
         covariates=covariates[kept],
-        task=None if task is None else task[kept].astype(np.int64),
+        task=None if task is None else task[kept].astype(np.int32),
         task_hash=np.zeros(0, np.uint64) if task_hash is None else task_hash,
         items=tuple(items),
         judges=tuple(judges),
@@ -159,8 +161,8 @@ def _row_key(
     task: IntArray | None,
 ) -> IntArray:
     """Return one integer per row that sorts by task, judge, left, right, outcome."""
-    key = np.zeros(len(left), np.int64) if task is None else task.astype(np.int64)
-    return combine_codes(key, (judge, n_judges), (left, n_items), (right, n_items), (outcome + 1, 3))
+    sides = ((left, n_items), (right, n_items), (outcome + 1, 3))
+    return combine_codes(judge, *sides) if task is None else combine_codes(task, (judge, n_judges), *sides)
 
 
 def combine_codes(first: IntArray, *more: tuple[IntArray, int]) -> IntArray:
@@ -194,6 +196,30 @@ def _group_rows(key: IntArray, covariates: FloatArray) -> tuple[IntArray, IntArr
     return order, np.flatnonzero(is_new), np.cumsum(is_new) - 1
 
 
+def _kept_covariates(covariates: FloatArray, keep: BoolArray) -> FloatArray:
+    """Return the rows in the mask; a single number that stands for all rows is not copied."""
+    if covariates.size and not any(covariates.strides):
+        return np.broadcast_to(covariates[0, 0], (int(np.count_nonzero(keep)), covariates.shape[1]))
+    return covariates[keep]
+
+
+def numbered(one: IntArray, other: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """Return the distinct pairs of codes as one * n + other, ascending, and the number of each row's pair among them.
+
+    >>> pairs, number = numbered(np.array([1, 0, 1]), np.array([2, 1, 2]), 3)
+    >>> pairs.tolist(), number.tolist()
+    ([1, 5], [1, 0, 1])
+    """
+    key = one.astype(np.int64) * n + other
+    if n * n > 4 * len(key):
+        pairs, number = np.unique(key, return_inverse=True)
+        return pairs, number.reshape(-1).astype(np.int32)
+    # A table of all pairs is faster than sorting.
+    is_used = np.bincount(key, minlength=n * n) > 0
+    new_code = np.cumsum(is_used, dtype=np.int32) - 1
+    return np.flatnonzero(is_used), new_code[key]
+
+
 @dataclass(frozen=True)
 class ComparisonCells:
     """Comparisons added up over tasks, which is all that the fit needs.
@@ -204,9 +230,10 @@ class ComparisonCells:
         left, right, judge, outcome, weight: as in `Comparisons` [cells].
         covariates: the values that the common effects multiply [cells, effects]; if an effect of the left side is
             estimated, the first column is 1.
-        pair: number of the unordered pair of items [cells].
+        pair: twice the number of the unordered pair of items, plus 1 if the left item comes first in it [cells].
         pair_low, pair_high: items of each pair [pairs].
         part: connected component of each item in the comparison graph [items].
+        has_ties: whether any comparison is a tie.
         cell_of_row: the cell of each row [rows].
     """
 
@@ -222,23 +249,62 @@ class ComparisonCells:
     pair_low: IntArray = field(repr=False)
     pair_high: IntArray = field(repr=False)
     part: IntArray = field(repr=False)
+    has_ties: bool
     cell_of_row: IntArray = field(repr=False)
 
-    @cached_property
-    def has_ties(self) -> bool:
-        """Whether any comparison is a tie."""
-        return bool((self.outcome == TIE).any())
+    def pieces(self) -> Iterator[tuple["ComparisonCells", slice]]:
+        """Yield consecutive cells whose arrays stay in the cache, each with the slice of its judges.
+
+        The codes of the judges of a piece begin at 0. Items and pairs keep their codes.
+        """
+        size = max(PIECE_CELLS, self.n_items, len(self.pair_low))
+        if len(self.left) <= size:
+            yield self, slice(0, self.n_judges)
+            return
+        no_rows = np.zeros(0, np.int32)
+        for low in range(0, len(self.left), size):
+            part = slice(low, low + size)
+            judge = self.judge[part]
+            judges = slice(int(judge[0]), int(judge[-1]) + 1)
+            yield (
+                replace(
+                    self,
+                    left=self.left[part],
+                    right=self.right[part],
+                    judge=judge - judge[0],
+                    outcome=self.outcome[part],
+                    weight=self.weight[part],
+                    covariates=self.covariates[part],
+                    n_judges=judges.stop - judges.start,
+                    pair=self.pair[part],
+                    cell_of_row=no_rows,
+                ),
+                judges,
+            )
 
     def by_item(self, values: FloatArray) -> FloatArray:
         """Return for each item the sum over cells with the item on the left minus that with the item on the right."""
-        by_pair = sum_by(self.pair, values * self._orientation, len(self.pair_low))
+        by_side = self._by_side(values)
+        by_pair = by_side[:, 1] - by_side[:, 0]
         positive = sum_by(self.pair_low, by_pair, self.n_items)
         return positive - sum_by(self.pair_high, by_pair, self.n_items)
 
-    @cached_property
-    def _orientation(self) -> FloatArray:
-        """1 for a cell whose left item comes first in its pair, -1 for the others."""
-        return np.where(self.left < self.right, 1.0, -1.0)
+    def by_pair(self, values: FloatArray) -> FloatArray:
+        """Return the sum over the cells of each pair."""
+        by_pair: FloatArray = self._by_side(values).sum(axis=1)
+        return by_pair
+
+    def _by_side(self, values: FloatArray) -> FloatArray:
+        """Return sums over the cells of each pair: with the item of `pair_high` on the left, and on the right."""
+        return sum_by(self.pair, values, 2 * len(self.pair_low)).reshape(-1, 2)
+
+    def gap_of(self, strength: FloatArray) -> FloatArray:
+        """Return for each cell the strength of the left item minus that of the right item."""
+        if len(self.left) < len(self.pair_low):
+            difference: FloatArray = strength[self.left] - strength[self.right]
+            return difference
+        gap = strength[self.pair_low] - strength[self.pair_high]
+        return np.stack([-gap, gap], axis=1).ravel()[self.pair]
 
     @cached_property
     def _judge_starts(self) -> IntArray:
@@ -263,12 +329,12 @@ class ComparisonCells:
     @cached_property
     def _right_of_judge(self) -> IntArray:
         """The position of each cell's judge and right item in a table of judges × items."""
-        return self.judge * self.n_items + self.right
+        return self.judge.astype(np.int64) * self.n_items + self.right
 
     @cached_property
     def _left_runs(self) -> tuple[IntArray, IntArray]:
         """The start of the cells of each judge and left item, and their position in a table of judges × items."""
-        key = self.judge * self.n_items + self.left
+        key = self.judge.astype(np.int64) * self.n_items + self.left
         first = np.flatnonzero(np.diff(key, prepend=-1))
         return np.append(first, len(key)), key[first]
 
@@ -276,20 +342,23 @@ class ComparisonCells:
         """Return the cells of the same rows with other weights [rows]; cells without weight are left out."""
         total = sum_by(self.cell_of_row, weight, len(self.left))
         keep = total > MIN_WEIGHT
-        has_pair = np.bincount(self.pair[keep], minlength=len(self.pair_low)) > 0
-        number = np.cumsum(has_pair) - 1
+        pair = self.pair[keep]
+        has_pair = np.bincount(pair // 2, minlength=len(self.pair_low)) > 0
+        number = np.cumsum(has_pair, dtype=np.int32) - 1
+        outcome = self.outcome[keep]
         return replace(
             self,
             left=self.left[keep],
             right=self.right[keep],
             judge=self.judge[keep],
-            outcome=self.outcome[keep],
+            outcome=outcome,
+            has_ties=bool((outcome == TIE).any()),
             weight=total[keep],
-            covariates=self.covariates[keep],
-            pair=number[self.pair[keep]],
+            covariates=_kept_covariates(self.covariates, keep),
+            pair=2 * number[pair // 2] + pair % 2,
             pair_low=self.pair_low[has_pair],
             pair_high=self.pair_high[has_pair],
-            cell_of_row=np.zeros(0, np.int64),
+            cell_of_row=np.zeros(0, np.int32),
         )
 
 
@@ -316,24 +385,28 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
     right = comparisons.right[kept]
     low = np.minimum(left, right)
     high = np.maximum(left, right)
-    pairs, pair = np.unique(low * comparisons.n_items + high, return_inverse=True)
+    pairs, pair = numbered(low, high, comparisons.n_items)
+    outcome = comparisons.outcome[kept]
     covariates = comparisons.covariates[kept]
-    if position:
+    if position and covariates.shape[1]:
         covariates = np.column_stack([np.ones(len(kept)), covariates])
-    cell_of_row = np.empty(comparisons.n_rows, np.int64)
+    elif position:
+        covariates = np.broadcast_to(1.0, (len(kept), 1))
+    cell_of_row = np.empty(comparisons.n_rows, np.int32)
     cell_of_row[order] = group
     return ComparisonCells(
         left=left,
         right=right,
         judge=comparisons.judge[kept],
-        outcome=comparisons.outcome[kept],
+        outcome=outcome,
         weight=sum_by(group, comparisons.weight[order], len(kept)),
         covariates=covariates,
         n_items=comparisons.n_items,
         n_judges=comparisons.n_judges,
-        pair=pair.reshape(-1),
+        pair=2 * pair + (left < right),
         pair_low=pairs // comparisons.n_items,
         pair_high=pairs % comparisons.n_items,
         part=part,
+        has_ties=bool((outcome == TIE).any()),
         cell_of_row=cell_of_row,
     )

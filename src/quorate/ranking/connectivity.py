@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsmr
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.ranking.comparisons import LEFT, TIE, Comparisons, sum_by
+from quorate.ranking.comparisons import LEFT, TIE, Comparisons, numbered, sum_by
 
 MAX_LSMR_ITERATIONS = 300
 
@@ -75,8 +75,8 @@ def _free_shares(comparisons: Comparisons) -> FloatArray:
     covariates = comparisons.covariates
     n_items = comparisons.n_items
     if not covariates.shape[1]:  # the side alone: one row per ordered pair is enough
-        pairs, pair = np.unique(left * n_items + right, return_inverse=True)
-        weight = sum_by(pair.reshape(-1), weight, len(pairs))
+        pairs, pair = numbered(left, right, n_items)
+        weight = sum_by(pair, weight, len(pairs))
         left = pairs // n_items
         right = pairs % n_items
         covariates = np.zeros((len(pairs), 0))

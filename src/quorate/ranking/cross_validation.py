@@ -70,11 +70,14 @@ def _cross_validate(comparisons: Comparisons, cells: ComparisonCells, *, positio
         report("cross-validation", fold, N_FOLDS)
         held_out = fold_weight(comparisons, fold)
         train_weight = comparisons.weight - held_out
-        train = _weighted(comparisons, train_weight)
-        test_cells = cells.weighted(held_out)
+        # Rows are needed for the design effect only, which is 1 if no judge answered twice on a task.
+        train = _weighted(comparisons, train_weight) if comparisons.repeats_judge_on_task else comparisons
         train_cells = cells.weighted(train_weight)
+        del train_weight
+        test_cells = cells.weighted(held_out)
         n_held_out = float(held_out.sum())
-        if not len(test_cells.left) or not train.n_rows:
+        del held_out
+        if not len(test_cells.left) or not len(train_cells.left):
             continue
         for index, skill in enumerate((True, False)):
             fit = fit_ranking(

@@ -10,7 +10,6 @@ from quorate.ranking.bradley_terry import (
     RankingParameters,
     Solver,
     Variances,
-    cell_derivatives,
     centre_by_part,
     fisher_step,
     row_derivatives,
@@ -165,8 +164,8 @@ def _fit(
         for _ in range(2):
             strength, effects, solve = fisher_step(cells, parameters, strength_precision)
             parameters = replace(parameters, strength=centre_by_part(strength, cells.part), effects=effects)
-        derivatives = cell_derivatives(cells, parameters)
-        step = judge_step(cells, derivatives, parameters, estimated, design_effect)
+        before_step = parameters
+        step = judge_step(cells, parameters, estimated, design_effect)
         parameters = replace(parameters, skill=step.skill, side_bias=step.side_bias, log_tie=step.log_tie)
         before_update = parameters
         skill_variance = step.covariance[:, 0, 0]
@@ -174,7 +173,7 @@ def _fit(
         strength_variances: FloatArray | None = None
         if cells.n_items <= MAX_MARGINAL_ITEMS and (has_several_judges or shrink):
             # Conditional variances would make the priors too narrow.
-            joint = joint_information(cells, derivatives, parameters, estimated, strength_precision)
+            joint = joint_information(cells, parameters, estimated, strength_precision, derivatives_at=before_step)
             core_inverse = inverse_of(joint.schur())
             strength_variances = np.diag(core_inverse)[: cells.n_items]
             marginal = joint.judge_variances(core_inverse)

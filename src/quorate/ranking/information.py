@@ -10,11 +10,18 @@ import numpy as np
 from scipy import sparse
 
 from quorate.arrays import FloatArray
-from quorate.ranking.bradley_terry import Derivatives, RankingParameters, effect_information, laplacian
+from quorate.ranking.bradley_terry import (
+    EFFECT_PRECISION,
+    RankingParameters,
+    cell_derivatives,
+    effect_information,
+    laplacian,
+)
 from quorate.ranking.comparisons import ComparisonCells
 from quorate.ranking.judges import EstimatedParameters
 
 MAX_DENSE_CROSS = 4_000_000  # items × judges of a dense cross block, 32 MB; larger blocks are sparse
+MAX_NUMBERS_PER_CELL = 10  # items × judges per cell; above it most numbers of a dense block are zero
 JUDGES_AT_ONCE = 4096  # judges whose marginal variances are computed together
 
 
@@ -56,11 +63,16 @@ class JointInformation:
         if not n_kept:
             return {}
         total = np.zeros(self.judge_inverse.shape[0] * n_kept)
+        is_sparse = sparse.issparse(self.gain)
+        gain = self.gain.T.tocsr() if is_sparse else self.gain
         for start in range(0, len(total), JUDGES_AT_ONCE * n_kept):
-            columns = slice(start, start + JUDGES_AT_ONCE * n_kept)
-            gain = self.gain[:, columns]
-            gain = gain.toarray() if sparse.issparse(gain) else gain
-            total[columns] = np.einsum("ij,ij->j", gain, core_inverse @ gain)
+            part = slice(start, start + JUDGES_AT_ONCE * n_kept)
+            if is_sparse:
+                rows = gain[part]
+                total[part] = np.asarray(rows.multiply(rows @ core_inverse).sum(axis=1)).ravel()
+            else:
+                columns = gain[:, part]
+                total[part] = np.einsum("ij,ij->j", columns, core_inverse @ columns)
         total = total.reshape(-1, n_kept)
         given_items = np.einsum("kaa->ka", self.judge_inverse)
         return {index: given_items[:, column] + total[:, column] for column, index in enumerate(self.kept)}
@@ -68,59 +80,94 @@ class JointInformation:
 
 def joint_information(
     cells: ComparisonCells,
-    derivatives: Derivatives,
     parameters: RankingParameters,
     estimated: EstimatedParameters,
     strength_precision: float,
+    *,
+    derivatives_at: RankingParameters | None = None,
 ) -> JointInformation:
-    """Return the information of strengths, common effects, skills and side biases at the parameters."""
+    """Return the information of strengths, common effects, skills and side biases.
+
+    Args:
+        cells: the comparisons.
+        parameters: parameters whose skills multiply the information of the items.
+        estimated: which parameters of judges are estimated.
+        strength_precision: prior precision of the strengths.
+        derivatives_at: parameters at which the derivatives are taken, if others.
+    """
     n = cells.n_items
     n_judges = cells.n_judges
     n_effects = cells.covariates.shape[1]
-    skill = cells.of_judge(parameters.skill)
-    items, _ = laplacian(cells, derivatives.information * skill**2, strength_precision)
-    weighted = derivatives.information * skill
-    core = items
-    if n_effects:
-        border, of_effects = effect_information(cells, derivatives.information, skill)
-        core = sparse.bmat([[items, border], [border.T, of_effects]], format="csr")
     kept = tuple(index for index, used in enumerate((estimated.skill, estimated.side)) if used)
+    is_dense = n * n_judges <= min(MAX_DENSE_CROSS, MAX_NUMBERS_PER_CELL * len(cells.left))
+    by_pair = np.zeros(len(cells.pair_low))
+    border = np.zeros((n, n_effects))
+    of_effects = EFFECT_PRECISION * np.eye(n_effects)
+    block = np.zeros((n_judges, len(kept), len(kept)))
+    # By item and judge if they are dense; otherwise the values of the cells, of which a sparse matrix is made.
+    by_item = [np.zeros((n, n_judges)) if is_dense else np.zeros(len(cells.left)) for _ in kept]
+    by_effect = [np.zeros((n_effects, n_judges)) for _ in kept]
+    begin = 0
+    for piece, judges in cells.pieces():
+        information, gap = _information_of(piece, (derivatives_at or parameters).of_judges(judges))
+        skill = piece.of_judge(parameters.skill[judges])
+        by_pair += piece.by_pair(information * skill**2)
+        if n_effects:
+            piece_border, piece_effects = effect_information(piece, information, skill)
+            border += piece_border
+            of_effects += piece_effects
+        design = {0: gap, 1: np.ones(len(gap))}
+        end = begin + len(gap)
+        for row, first in enumerate(kept):
+            values = information * design[first]
+            for column, second in enumerate(kept[: row + 1]):
+                sums = piece.by_judge(values * design[second])
+                block[judges, row, column] += sums
+                if column < row:
+                    block[judges, column, row] += sums
+            if is_dense:
+                by_item[row][:, judges] += piece.by_item_and_judge(values * skill)
+            else:
+                by_item[row][begin:end] = values * skill
+            for effect, covariate in enumerate(piece.covariates.T):
+                by_effect[row][effect, judges] += piece.by_judge(values * covariate)
+        begin = end
+    core, _ = laplacian(cells, by_pair, strength_precision)
+    if n_effects:
+        core = sparse.bmat([[core, border], [border.T, of_effects]], format="csr")
     if not kept:
         empty = np.zeros((n + n_effects, 0))
         return JointInformation(core, empty, empty, np.zeros((n_judges, 0, 0)), np.zeros(0), kept)
 
-    design = {0: derivatives.gap, 1: np.ones(len(derivatives.gap))}
     variance = {0: parameters.variances.skill, 1: parameters.variances.side}
-    block = np.zeros((n_judges, len(kept), len(kept)))
     for row, first in enumerate(kept):
-        for column, second in enumerate(kept):
-            block[:, row, column] = cells.by_judge(derivatives.information * design[first] * design[second])
         block[:, row, row] += 1 / variance[first]
     inverse: FloatArray = np.linalg.inv(block).astype(np.float64)
     crosses = []
-    for index in kept:
-        by_item = _item_judge_sums(cells, weighted * design[index])
+    for of_items, of_effect in zip(by_item, by_effect, strict=True):
+        cross_of_kind = of_items if is_dense else _item_judge_sums(cells, of_items)
         if n_effects:
-            values = derivatives.information * design[index]
-            by_effect = np.stack([cells.by_judge(values * column) for column in cells.covariates.T])
-            stack = sparse.vstack if sparse.issparse(by_item) else np.vstack
-            by_item = stack([by_item, by_effect])
-        crosses.append(by_item)
+            stack = np.vstack if is_dense else sparse.vstack
+            cross_of_kind = stack([cross_of_kind, of_effect])
+        crosses.append(cross_of_kind)
     cross = _interleave(crosses)
-    gain = cross @ sparse.block_diag(list(inverse), format="csr") if sparse.issparse(cross) else _apply(cross, inverse)
+    gain = _apply(cross, inverse) if is_dense else cross @ _block_diagonal(inverse)
     precision = np.tile([1 / variance[index] for index in kept], n_judges)
     return JointInformation(core, cross, gain, inverse, precision, kept)
 
 
+def _information_of(cells: ComparisonCells, parameters: RankingParameters) -> tuple[FloatArray, FloatArray]:
+    derivatives = cell_derivatives(cells, parameters)
+    return derivatives.information, derivatives.gap
+
+
 def _item_judge_sums(cells: ComparisonCells, values: FloatArray) -> Any:
-    """Return sums by item and judge, left minus right [items, judges]; dense if it is small."""
-    n = cells.n_items
-    n_judges = cells.n_judges
-    if n * n_judges <= MAX_DENSE_CROSS:
-        return cells.by_item_and_judge(values)
+    """Return sums by item and judge, left minus right, as a sparse matrix [items, judges]."""
     rows = np.concatenate([cells.left, cells.right])
     columns = np.concatenate([cells.judge, cells.judge])
-    return sparse.csr_matrix((np.concatenate([values, -values]), (rows, columns)), shape=(n, n_judges))
+    return sparse.csr_matrix(
+        (np.concatenate([values, -values]), (rows, columns)), shape=(cells.n_items, cells.n_judges)
+    )
 
 
 def _interleave(matrices: list[Any]) -> Any:
@@ -132,6 +179,14 @@ def _interleave(matrices: list[Any]) -> Any:
     if sparse.issparse(matrices[0]):
         return sparse.hstack(matrices, format="csc")[:, order].tocsr()
     return np.hstack(matrices)[:, order]
+
+
+def _block_diagonal(blocks: FloatArray) -> sparse.csr_matrix:
+    """Return the block-diagonal matrix of blocks of one size [blocks, size, size]."""
+    n_blocks, size, _ = blocks.shape
+    return sparse.bsr_matrix(
+        (blocks, np.arange(n_blocks), np.arange(n_blocks + 1)), shape=(n_blocks * size, n_blocks * size)
+    ).tocsr()
 
 
 def _apply(cross: FloatArray, inverse: FloatArray) -> FloatArray:

@@ -3,7 +3,9 @@
 The answers of judges who see the same task are not independent, so scores are added up by task before squaring.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,6 @@ from quorate.blocks.sampling import splitmix64
 from quorate.progress import report
 from quorate.ranking.bradley_terry import (
     EFFECT_PRECISION,
-    Derivatives,
     cell_derivatives,
     centre_by_part,
     row_covariates,
@@ -31,6 +32,7 @@ N_MULTIPLIER_DRAWS = 128  # each needs a sparse solve, and two words of 64 rando
 CG_TOLERANCE = 1e-5
 CG_MAX_ITERATIONS = 300
 WORD_BITS = 64
+MAX_ROWS = 1 << 20  # rows whose scores are computed at a time
 MAX_SIGNS = 1 << 22  # random signs (tasks × draws) in memory at a time
 
 
@@ -77,22 +79,82 @@ def uncertainty(
         by_task: sum scores by task; otherwise every comparison counts as independent.
         seed: seed of the draws.
     """
-    derivatives = cell_derivatives(cells, fit.parameters)
-    joint = joint_information(cells, derivatives, fit.parameters, fit.estimated, fit.strength_precision)
+    joint = joint_information(cells, fit.parameters, fit.estimated, fit.strength_precision)
     has_tasks = by_task and comparisons.task is not None
-    rows = _Rows.of_tasks(comparisons, cells, fit) if has_tasks else _Rows.of_cells(cells, derivatives, fit)
+    rows = _ClusteredRows.of_tasks(comparisons, cells, fit) if has_tasks else _ClusteredRows.of_cells(cells, fit)
     if cells.n_items <= MAX_COVARIANCE_ITEMS:
         return _sandwich(rows, joint, cells, fit, seed)
     return _multiplier_draws(rows, joint, cells, fit, comparisons.task_hash if has_tasks else None, seed)
 
 
 @dataclass(frozen=True)
+class _ClusteredRows:
+    """Rows in clusters: tasks or cells.
+
+    Attributes:
+        n_clusters: number of independent clusters.
+        weight: number of comparisons.
+        pieces: yields consecutive rows of whole clusters.
+    """
+
+    n_clusters: int
+    weight: float
+    pieces: Callable[[], Iterator["_Rows"]]
+
+    @classmethod
+    def of_tasks(cls, comparisons: Comparisons, cells: ComparisonCells, fit: RankingFit) -> "_ClusteredRows":
+        """Return the rows of each task as a cluster."""
+        assert comparisons.task is not None
+        starts = np.flatnonzero(np.diff(comparisons.task, prepend=-1))
+
+        def pieces() -> Iterator[_Rows]:
+            low = 0
+            while low < comparisons.n_rows:
+                following = np.searchsorted(starts, low + MAX_ROWS)  # the first task that begins later
+                high = int(starts[following]) if following < len(starts) else comparisons.n_rows
+                part = comparisons.select(slice(low, high))
+                assert part.task is not None
+                derivatives = row_derivatives(part, cells, fit.parameters)
+                yield _Rows(
+                    np.cumsum(np.diff(part.task, prepend=part.task[0]) != 0),
+                    derivatives.score,
+                    derivatives.gap,
+                    part.left,
+                    part.right,
+                    part.judge,
+                    fit.parameters.skill[part.judge],
+                    row_covariates(part, cells),
+                )
+                low = high
+
+        return cls(len(starts), comparisons.n_comparisons, pieces)
+
+    @classmethod
+    def of_cells(cls, cells: ComparisonCells, fit: RankingFit) -> "_ClusteredRows":
+        """Return cells as clusters: the w comparisons of a cell are independent, so they add w squares, not w²."""
+        total = float(cells.weight.sum())
+
+        def pieces() -> Iterator[_Rows]:
+            derivatives = cell_derivatives(cells, fit.parameters)
+            yield _Rows(
+                np.arange(len(cells.left)),
+                derivatives.score / np.sqrt(cells.weight),
+                derivatives.gap,
+                cells.left,
+                cells.right,
+                cells.judge,
+                fit.parameters.skill[cells.judge],
+                cells.covariates,
+            )
+
+        return cls(max(round(total), 1), total, pieces)
+
+
+@dataclass(frozen=True)
 class _Rows:
-    """Scores of rows, each belonging to a cluster."""
+    """Scores of rows, each belonging to a cluster; the clusters are numbered from 0."""
 
     cluster: IntArray
-    n_clusters: int
-    weight: float  # number of comparisons
     score: FloatArray
     gap: FloatArray
     left: IntArray
@@ -100,42 +162,6 @@ class _Rows:
     judge: IntArray
     skill: FloatArray
     covariates: FloatArray
-
-    @classmethod
-    def of_tasks(cls, comparisons: Comparisons, cells: ComparisonCells, fit: RankingFit) -> "_Rows":
-        assert comparisons.task is not None
-        derivatives: Derivatives = row_derivatives(comparisons, cells, fit.parameters)
-        cluster = np.cumsum(np.r_[0, np.diff(comparisons.task) != 0])
-        return cls(
-            cluster,
-            int(cluster[-1]) + 1,
-            comparisons.n_comparisons,
-            derivatives.score,
-            derivatives.gap,
-            comparisons.left,
-            comparisons.right,
-            comparisons.judge,
-            fit.parameters.skill[comparisons.judge],
-            row_covariates(comparisons, cells),
-        )
-
-    @classmethod
-    def of_cells(cls, cells: ComparisonCells, derivatives: Derivatives, fit: RankingFit) -> "_Rows":
-        """Return cells as clusters: the w comparisons of a cell are independent, so they add w squares, not w²."""
-        n_cells = len(cells.left)
-        total = float(cells.weight.sum())
-        return cls(
-            np.arange(n_cells),
-            max(round(total), 1),
-            total,
-            derivatives.score / np.sqrt(cells.weight),
-            derivatives.gap,
-            cells.left,
-            cells.right,
-            cells.judge,
-            fit.parameters.skill[cells.judge],
-            cells.covariates,
-        )
 
     def score_matrices(self, n_items: int, n_judges: int, kept: tuple[int, ...]) -> tuple[sparse.csr_matrix, ...]:
         """Return scores by cluster: of items and effects [clusters, core], of judge parameters [clusters, judges]."""
@@ -149,7 +175,7 @@ class _Rows:
         if self.covariates.shape[1]:
             design = sparse.hstack([design, sparse.csr_matrix(self.covariates)], format="csr")
         columns = {0: self.gap, 1: np.ones(n_rows)}
-        first_column = len(kept) * self.judge
+        first_column = len(kept) * self.judge.astype(np.int64)
         values = np.concatenate([columns[index] for index in kept]) if kept else np.zeros(0)
         rows = np.tile(row, len(kept))
         column = np.zeros(0, np.int64)
@@ -159,13 +185,23 @@ class _Rows:
         return (by_cluster @ design).tocsr(), (by_cluster @ judges).tocsr()
 
 
-def _sandwich(rows: _Rows, joint: JointInformation, cells: ComparisonCells, fit: RankingFit, seed: int) -> Uncertainty:
+def _sandwich(
+    rows: _ClusteredRows, joint: JointInformation, cells: ComparisonCells, fit: RankingFit, seed: int
+) -> Uncertainty:
     """Return the sandwich covariance, with variances at least those of the model, and draws from it."""
     n = cells.n_items
     bread = inverse_of(joint.schur())
     variances = joint.judge_variances(bread)
-    item_scores, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
-    meat = _dense(item_scores.T @ item_scores)
+    # Products of the scores of items and effects, of these with judges, and of judges, summed over clusters.
+    core_products: Any = 0
+    core_by_judges: Any = 0
+    judge_products: Any = 0
+    for piece in rows.pieces():
+        scores, judge_scores = piece.score_matrices(n, cells.n_judges, joint.kept)
+        core_products = core_products + scores.T @ scores
+        core_by_judges = core_by_judges + scores.T @ judge_scores
+        judge_products = judge_products + judge_scores.T @ judge_scores
+    meat = _dense(core_products)
     prior = np.zeros(len(bread))
     prior[:n] = fit.strength_precision
     prior[n:] = EFFECT_PRECISION
@@ -173,8 +209,8 @@ def _sandwich(rows: _Rows, joint: JointInformation, cells: ComparisonCells, fit:
     judge_prior = np.zeros_like(bread)
     if joint.kept:
         gain = joint.gain
-        mixed = _dense((item_scores.T @ judges) @ gain.T)
-        meat = meat - mixed - mixed.T + _dense(gain @ (judges.T @ judges) @ gain.T)
+        mixed = _dense(core_by_judges @ gain.T)
+        meat = meat - mixed - mixed.T + _dense(gain @ judge_products @ gain.T)
         flat = np.stack([variances[index] for index in joint.kept], axis=1).ravel()
         n_parameters += len(flat) - float(flat @ joint.prior_precision)
         scaled = gain.multiply(joint.prior_precision) if sparse.issparse(gain) else gain * joint.prior_precision
@@ -217,7 +253,7 @@ def _centre_covariance(covariance: FloatArray, part: IntArray) -> FloatArray:
 
 
 def _multiplier_draws(
-    rows: _Rows,
+    rows: _ClusteredRows,
     joint: JointInformation,
     cells: ComparisonCells,
     fit: RankingFit,
@@ -226,18 +262,23 @@ def _multiplier_draws(
 ) -> Uncertainty:
     """Return draws of the strengths by a Newton step with random signs per task; needs no items × items matrix."""
     n = cells.n_items
-    item_scores, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
-    keys = splitmix64(rows.cluster.astype(np.uint64)) if task_hash is None else task_hash
-    n_core = item_scores.shape[1]
+    n_core = n + cells.covariates.shape[1]
     right_side = np.zeros((n_core, N_MULTIPLIER_DRAWS))
     at_once = max(MAX_SIGNS // N_MULTIPLIER_DRAWS, 1)
-    for start in range(0, item_scores.shape[0], at_once):
-        report("estimating intervals", start, item_scores.shape[0])
-        block = slice(start, start + at_once)
-        signs = random_signs(keys[block], N_MULTIPLIER_DRAWS, seed)
-        right_side += item_scores[block].T @ signs
-        if joint.kept:
-            right_side -= joint.gain @ (judges[block].T @ signs)
+    first = 0  # cluster of the piece
+    for piece in rows.pieces():
+        item_scores, judges = piece.score_matrices(n, cells.n_judges, joint.kept)
+        n_clusters = item_scores.shape[0]
+        for start in range(0, n_clusters, at_once):
+            report("estimating intervals", first + start, rows.n_clusters)
+            block = slice(start, start + at_once)
+            clusters = np.arange(first + start, first + min(start + at_once, n_clusters))
+            keys = splitmix64(clusters.astype(np.uint64)) if task_hash is None else task_hash[clusters]
+            signs = random_signs(keys, N_MULTIPLIER_DRAWS, seed)
+            right_side += item_scores[block].T @ signs
+            if joint.kept:
+                right_side -= joint.gain @ (judges[block].T @ signs)
+        first += n_clusters
     n_parameters = n_core + joint.gain.shape[1]
     right_side *= np.sqrt(rows.n_clusters / max(rows.n_clusters - 1, 1))
     right_side *= np.sqrt(rows.weight / max(rows.weight - min(n_parameters, rows.weight / 2), 1.0))

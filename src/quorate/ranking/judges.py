@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from quorate.arrays import FloatArray
-from quorate.ranking.bradley_terry import Derivatives, RankingParameters
+from quorate.ranking.bradley_terry import Derivatives, RankingParameters, cell_derivatives
 from quorate.ranking.comparisons import ComparisonCells, Comparisons
 
 MAX_JUDGE_STEP = 1.0  # change of a judge's parameter in one Newton step
@@ -45,7 +45,6 @@ class EstimatedParameters:
 
 def judge_step(
     cells: ComparisonCells,
-    derivatives: Derivatives,
     parameters: RankingParameters,
     estimated: EstimatedParameters,
     design_effect: float,
@@ -54,26 +53,28 @@ def judge_step(
 
     Args:
         cells: the comparisons.
-        derivatives: derivatives of the comparisons at the parameters.
         parameters: current parameters.
         estimated: which parameters change.
         design_effect: by which the evidence of the answers is divided; see `estimate_design_effect`.
     """
     n = cells.n_judges
     variances = parameters.variances
-    gap = derivatives.gap
     information = np.zeros((n, 3, 3))
     gradient = np.zeros((n, 3))
-    information[:, 0, 0] = cells.by_judge(derivatives.information * gap**2)
-    information[:, 0, 1] = cells.by_judge(derivatives.information * gap)
-    information[:, 1, 1] = cells.by_judge(derivatives.information)
-    gradient[:, 0] = cells.by_judge(derivatives.score * gap)
-    gradient[:, 1] = cells.by_judge(derivatives.score)
-    if estimated.tie:
-        information[:, 2, 2] = cells.by_judge(derivatives.tie_information)
-        information[:, 0, 2] = cells.by_judge(derivatives.tie_cross * gap)
-        information[:, 1, 2] = cells.by_judge(derivatives.tie_cross)
-        gradient[:, 2] = cells.by_judge(derivatives.tie_score)
+    for piece, judges in cells.pieces():
+        derivatives = cell_derivatives(piece, parameters.of_judges(judges))
+        gap = derivatives.gap
+        weighted = derivatives.information * gap
+        information[judges, 0, 0] += piece.by_judge(weighted * gap)
+        information[judges, 0, 1] += piece.by_judge(weighted)
+        information[judges, 1, 1] += piece.by_judge(derivatives.information)
+        gradient[judges, 0] += piece.by_judge(derivatives.score * gap)
+        gradient[judges, 1] += piece.by_judge(derivatives.score)
+        if estimated.tie:
+            information[judges, 2, 2] += piece.by_judge(derivatives.tie_information)
+            information[judges, 0, 2] += piece.by_judge(derivatives.tie_cross * gap)
+            information[judges, 1, 2] += piece.by_judge(derivatives.tie_cross)
+            gradient[judges, 2] += piece.by_judge(derivatives.tie_score)
     information[:, 1, 0] = information[:, 0, 1]
     information[:, 2, 0] = information[:, 0, 2]
     information[:, 2, 1] = information[:, 1, 2]
@@ -111,7 +112,7 @@ def estimate_design_effect(comparisons: Comparisons, derivatives: Derivatives) -
     """
     if comparisons.task is None or not comparisons.repeats_judge_on_task:
         return 1.0
-    key = comparisons.task * comparisons.n_judges + comparisons.judge
+    key = comparisons.task.astype(np.int64) * comparisons.n_judges + comparisons.judge
     cell = np.cumsum(np.r_[0, np.diff(key) != 0])
     score = np.bincount(cell, derivatives.score * derivatives.gap)
     information = float((derivatives.information * derivatives.gap**2).sum())

@@ -14,7 +14,7 @@ from quorate.io.exports.pairwise import read_pairs
 from quorate.io.options import AS_USUAL, FileFormat, ReadOptions
 from quorate.io.pairs import PairOptions, PairRows
 from quorate.io.read_table import Source
-from quorate.ranking.bradley_terry import RankingParameters, cell_derivatives, fisher_step
+from quorate.ranking.bradley_terry import RankingParameters, fisher_step
 from quorate.ranking.comparisons import LEFT, TIE, ComparisonCells, Comparisons, canonical_comparisons, make_cells
 from quorate.ranking.connectivity import Connectivity, connectivity
 from quorate.ranking.cross_validation import SkillChoice, choose_skill, shows_skill
@@ -131,9 +131,12 @@ def rank(
         drop_self=drop_self,
     )
     reading = ReadOptions(format=format, delimiter=delimiter, encoding=encoding)
-    rows = data if isinstance(data, PairRows) else read_pairs(data, options, reading)
-    known = None if gold is None else read_known_pairs(gold, options, reading)
-    return rank_rows(rows, model, gold=known)
+    # The rows have no name here, so that `rank_rows` can free them.
+    return rank_rows(
+        data if isinstance(data, PairRows) else read_pairs(data, options, reading),
+        model,
+        gold=None if gold is None else read_known_pairs(gold, options, reading),
+    )
 
 
 def read_known_pairs(gold: Source, options: PairOptions, reading: ReadOptions = AS_USUAL) -> PairRows:
@@ -180,6 +183,8 @@ def rank_rows(rows: PairRows, options: RankingOptions, *, gold: PairRows | None 
     if rows.criterion is not None and rows.task is None:
         rows = _with_pair_tasks(rows)
     comparisons, scale = comparisons_of(rows)
+    if rows.group is None and rows.criterion is None:
+        rows = rows.select(np.zeros(rows.n_rows, dtype=bool))  # only their counts are needed below
     if baseline is not None and baseline not in comparisons.items:
         raise OptionError(
             f"baseline= (--baseline) must be one of the items {listing(comparisons.items)}, got {shown(baseline)}"
@@ -253,7 +258,7 @@ def _with_pair_tasks(rows: PairRows) -> PairRows:
     low = np.minimum(rows.left, rows.right)
     high = np.maximum(rows.left, rows.right)
     n_items = len(rows.items)
-    keys, task = np.unique((rows.judge * n_items + low) * n_items + high, return_inverse=True)
+    keys, task = np.unique((rows.judge.astype(np.int64) * n_items + low) * n_items + high, return_inverse=True)
     names = [
         "\x1f".join([rows.judges[key // n_items**2], rows.items[key // n_items % n_items], rows.items[key % n_items]])
         for key in keys.tolist()
@@ -371,8 +376,7 @@ def _rank_group(comparisons: Comparisons, common: Ranking, *, by_task: bool) -> 
         before = parameters.strength
         strength, _, _ = fisher_step(cells, parameters, 1 / variance, base.strength)
         parameters = replace(parameters, strength=strength, effects=effects)
-        derivatives = cell_derivatives(cells, parameters)
-        joint = joint_information(cells, derivatives, parameters, no_judges, 1 / variance)
+        joint = joint_information(cells, parameters, no_judges, 1 / variance)
         n = cells.n_items
         trace = float(np.trace(np.linalg.inv(joint.core[:n, :n].toarray())))
         gap = parameters.strength - base.strength

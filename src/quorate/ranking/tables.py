@@ -115,8 +115,18 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
         task: IntArray = np.zeros(comparisons.n_rows, np.int64)
     else:
         task = comparisons.task
-        is_first = np.diff(task * n_judges + judge, prepend=-1) != 0  # rows are in the order of task and judge
+        is_first = (
+            np.diff(task.astype(np.int64) * n_judges + judge, prepend=-1) != 0
+        )  # rows are in the order of task and judge
         task_count = np.bincount(judge[is_first], minlength=n_judges)
+    n_ties = sum_by(judge, np.where(comparisons.outcome == TIE, weight, 0.0), n_judges)
+    if comparisons.task is not None:
+        # A pair repeated with exchanged sides is in several rows of its task and judge, which few rows are.
+        is_alone = is_first & np.append(is_first[1:], True)
+        comparisons = comparisons.select(~is_alone)
+        task = task[~is_alone]
+        judge = comparisons.judge
+        weight = comparisons.weight
     low = np.minimum(comparisons.left, comparisons.right)
     high = np.maximum(comparisons.left, comparisons.right)
     is_swapped = comparisons.left > comparisons.right
@@ -138,7 +148,7 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
     return JudgeCounts(
         total,
         task_count,
-        sum_by(judge, np.where(comparisons.outcome == TIE, weight, 0.0), n_judges),
+        n_ties,
         sum_by(of_judge, is_swapped_pair.astype(float), n_judges),
         sum_by(of_judge, rate, n_judges),
     )
@@ -249,11 +259,7 @@ def pair_fit(cells: ComparisonCells, fit: RankingFit) -> PairFit:
     _, eta = cell_log_odds(cells, fit.parameters)
     mean, tie = outcome_moments(eta, fit.parameters.log_tie[cells.judge] if cells.has_ties else None)
     sign = np.where(cells.left < cells.right, 1.0, -1.0)
-    n_pairs = len(cells.pair_low)
-
-    def by_pair(values: FloatArray) -> FloatArray:
-        return sum_by(cells.pair, values, n_pairs)
-
+    by_pair = cells.by_pair
     return PairFit(
         cells.pair_low,
         cells.pair_high,
