@@ -7,8 +7,9 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.blocks import kernels
 from quorate.blocks.block import Block
-from quorate.blocks.memory import Answered, answers_in
+from quorate.blocks.memory import Answered, answers_in, memory_blocks
 
 MAX_ANSWER_PAIRS = 50_000_000  # pairs of answers to one task; to count this number takes 10 s
 # The largest table of pairs has MIN_TABLE_PAIRS and TABLE_PAIRS_PER_ANSWER for each answer, at about 300 bytes and 2
@@ -17,6 +18,10 @@ MAX_ANSWER_PAIRS = 50_000_000  # pairs of answers to one task; to count this num
 MIN_TABLE_PAIRS = 2_000_000
 TABLE_PAIRS_PER_ANSWER = 5
 CHUNK_PAIRS = 1 << 22  # answer pairs counted at once, which limits the memory
+# In C, pairs are counted in a table of all pairs of workers, 5 ns per cell; sorting the answer pairs takes 35 ns each.
+# Bands of rows limit the memory to 32 MB.
+MAX_CELLS_PER_ANSWER_PAIR = 4
+BAND_CELLS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,8 @@ class PairStats:
         ones = np.ones(len(i), np.int64)
         return PairStats(i, j, ones, ones)
 
-    def among(self, which: BoolArray | IntArray) -> "PairStats":
-        """Return some of the pairs, selected by a mask or by positions."""
+    def among(self, which: BoolArray | IntArray | slice) -> "PairStats":
+        """Return some of the pairs, selected by a mask, by positions or by a slice."""
         return PairStats(self.i[which], self.j[which], self.shared[which], self.agreed[which])
 
     def renamed(self, workers: IntArray) -> "PairStats":
@@ -73,6 +78,8 @@ def pair_stats(answers: Answers) -> PairStats:
     >>> pairs.shared.tolist(), pairs.agreed.tolist()
     ([2], [1])
     """
+    if kernels.native is not None and answers.n_workers**2 <= MAX_CELLS_PER_ANSWER_PAIR * n_answer_pairs(answers):
+        return _counted_in_bands(answers)
     total = PairStats.none()
     for first, second in answer_pairs(answers):
         one = answers.worker[first].astype(np.int64)
@@ -81,6 +88,21 @@ def pair_stats(answers: Answers) -> PairStats:
         chunk = _collect(np.minimum(one, two), np.maximum(one, two), np.ones(len(one), np.int64), agreed)
         total = total + chunk if len(total) else chunk
     return total
+
+
+def _counted_in_bands(answers: Answers) -> PairStats:
+    """Return the pairs from tables of all pairs of workers, one table for each band of workers."""
+    n = answers.n_workers
+    block = memory_blocks(answers).all_tasks
+    height = max(BAND_CELLS // n, 1)
+    bands = []
+    for low in range(0, n, height):
+        counts = kernels.pair_counts(block, low, min(low + height, n))
+        row, j = np.nonzero(counts)
+        cells = counts[row, j]
+        shared = (cells & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        bands.append((row + low, j, shared, (cells >> np.uint64(32)).astype(np.int64)))
+    return PairStats(*(np.concatenate(column) for column in zip(*bands, strict=True)))
 
 
 def pair_table(answered: Answered) -> PairStats:
