@@ -98,10 +98,10 @@ def _counted_in_bands(answers: Answers) -> PairStats:
     bands = []
     for low in range(0, n, height):
         counts = kernels.pair_counts(block, low, min(low + height, n))
-        row, j = np.nonzero(counts)
-        cells = counts[row, j]
-        shared = (cells & np.uint64(0xFFFFFFFF)).astype(np.int64)
-        bands.append((row + low, j, shared, (cells >> np.uint64(32)).astype(np.int64)))
+        position = np.flatnonzero(counts)
+        cells = counts.ravel()[position].view(np.int64)
+        i = np.repeat(np.arange(len(counts)), np.count_nonzero(counts, axis=1))
+        bands.append((i + low, position - i * n, cells & 0xFFFFFFFF, cells >> 32))
     return PairStats(*(np.concatenate(column) for column in zip(*bands, strict=True)))
 
 
