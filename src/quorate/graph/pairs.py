@@ -1,6 +1,6 @@
 """Shared tasks and agreements of each pair of workers; the statistics of batches of tasks can be added."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +47,12 @@ class PairStats:
         """Return pairs with one shared task each, for functions that use only their graph."""
         ones = np.ones(len(i), np.int64)
         return PairStats(i, j, ones, ones)
+
+    @staticmethod
+    def concatenated(parts: "Sequence[PairStats]") -> "PairStats":
+        """Return the pairs of several tables, one table after another."""
+        columns = ([getattr(part, name) for part in parts] for name in ("i", "j", "shared", "agreed"))
+        return PairStats(*(np.concatenate(column) for column in columns))
 
     def among(self, which: BoolArray | IntArray | slice) -> "PairStats":
         """Return some of the pairs, selected by a mask, by positions or by a slice."""
@@ -98,11 +104,17 @@ def _counted_in_bands(answers: Answers) -> PairStats:
     bands = []
     for low in range(0, n, height):
         counts = kernels.pair_counts(block, low, min(low + height, n))
-        position = np.flatnonzero(counts)
-        cells = counts.ravel()[position].view(np.int64)
-        i = np.repeat(np.arange(len(counts)), np.count_nonzero(counts, axis=1))
-        bands.append((i + low, position - i * n, cells & 0xFFFFFFFF, cells >> 32))
-    return PairStats(*(np.concatenate(column) for column in zip(*bands, strict=True)))
+        # In place: new arrays of this size take more time than the counts.
+        j = np.flatnonzero(counts)
+        shared = counts.ravel()[j].view(np.int64)
+        i = np.repeat(np.arange(low, low + len(counts)), np.count_nonzero(counts, axis=1))
+        agreed = i - low
+        agreed *= n
+        j -= agreed
+        np.right_shift(shared, 32, out=agreed)
+        shared &= 0xFFFFFFFF
+        bands.append(PairStats(i, j, shared, agreed))
+    return bands[0] if len(bands) == 1 else PairStats.concatenated(bands)
 
 
 def pair_table(answered: Answered) -> PairStats:
@@ -151,8 +163,8 @@ def _pairs_of_block(block: Block) -> PairStats:
 
 
 def _merge(parts: list[PairStats]) -> PairStats:
-    columns = ([getattr(part, name) for part in parts] for name in ("i", "j", "shared", "agreed"))
-    return _collect(*(np.concatenate(column) for column in columns))
+    pairs = PairStats.concatenated(parts)
+    return _collect(pairs.i, pairs.j, pairs.shared, pairs.agreed)
 
 
 def answer_pairs(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
