@@ -1,7 +1,7 @@
 """Each kernel against its formula, by loops over tasks and pairs; and the two forms of each against each other."""
 
 from collections.abc import Callable, Iterator
-from itertools import permutations
+from itertools import combinations, permutations
 from types import ModuleType
 from typing import Any
 
@@ -393,3 +393,15 @@ def test_the_kernels_in_c_are_built() -> None:
 def test_a_block_that_would_leave_its_tables_is_refused(start: list[int], worker: list[int], label: list[int]) -> None:
     with pytest.raises(ValueError, match="block"):
         check_codes(Block(np.array(start), np.array(worker), np.array(label), n_workers=2, n_classes=2))
+
+
+@pytest.mark.skipif(NATIVE is None, reason="the kernels in C were not built")
+@pytest.mark.parametrize("n_classes", [3, 300])
+@pytest.mark.parametrize(("low", "high"), [(0, 9), (2, 5), (8, 9)])
+def test_pairs_of_some_workers_are_counted_with_later_ones(n_classes: int, low: int, high: int) -> None:
+    block = a_block(3, n_classes=n_classes)
+    expected = np.zeros((9, 9), np.uint64)
+    for answers in answers_by_task(block):
+        for (i, label), (j, other) in combinations(sorted(answers), 2):
+            expected[i, j] += 1 + 2**32 * (label == other)
+    np.testing.assert_array_equal(kernels.pair_counts(block, low, high), expected[low:high])

@@ -20,7 +20,9 @@ from quorate.blocks.worker_rows import (
     ObservedRows,
     OwnClassRows,
     RowNumbers,
+    column_totals,
     dense,
+    diagonals,
     is_smaller,
     joined_slices,
     map_parts,
@@ -246,3 +248,10 @@ def test_em_of_observed_rows_is_that_of_full_tables(zeros: str, monkeypatch: pyt
     np.testing.assert_allclose(fit.log_likelihoods, full.log_likelihoods, rtol=1e-12)
     assert fit.converged == full.converged
     np.testing.assert_allclose(fit.log_prior, full.log_prior, rtol=1e-12)
+
+
+def test_totals_and_diagonals_of_observed_rows_are_those_of_the_full_table() -> None:
+    for share in (0.0, 0.3, 1.0):
+        table = a_table(7, share)
+        np.testing.assert_allclose(column_totals(table), column_totals(dense(table)), atol=1e-12)
+        np.testing.assert_array_equal(diagonals(table), diagonals(dense(table)))

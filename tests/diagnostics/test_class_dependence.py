@@ -9,14 +9,14 @@ from quorate.diagnostics.class_dependence import (
     SIGNIFICANCE_LEVEL,
     RightByClass,
     _log_probability,
-    _Model,
+    _one_coin_log_probability,
     held_out,
     misfit_findings,
     right_by_class,
 )
 from quorate.methods.aggregate import aggregate
 from quorate.simulate import crowd
-from tests.diagnostics.samples import at_most
+from tests.diagnostics.samples import at_most, class_dependent
 
 
 def by_class(answers: Answers) -> RightByClass:
@@ -74,7 +74,7 @@ def test_an_answer_is_foretold_from_the_others_on_its_task() -> None:
     rng = np.random.default_rng(0)
     theta = rng.dirichlet(np.ones(3), size=(5, 3)).transpose(0, 2, 1)  # workers × answers × classes
     prior = np.array([0.5, 0.3, 0.2])
-    fast = _log_probability(answers, _Model(theta, prior))
+    fast = _log_probability(answers, theta[answers.worker, answers.label], prior)
     for k in range(answers.n_answers):
         others = [o for o in range(answers.n_answers) if answers.task[o] == answers.task[k] and o != k]
         belief = prior.copy()
@@ -82,6 +82,38 @@ def test_an_answer_is_foretold_from_the_others_on_its_task() -> None:
             belief = belief * theta[answers.worker[o], answers.label[o]]
         belief /= belief.sum()
         assert fast[k] == pytest.approx(np.log(belief @ theta[answers.worker[k], answers.label[k]]))
+
+
+@pytest.mark.parametrize("n_classes", [2, 7])
+def test_one_accuracy_per_worker_is_a_matrix_with_equal_errors(n_classes: int) -> None:
+    """An accuracy of one or zero has the least probability that a model gives to an answer."""
+    answers = crowd(40, 6, 5, n_classes=n_classes, seed=5).answers
+    accuracy = np.array([0.0, 0.2, 0.5, 0.8, 0.999999, 1.0])
+    prior = np.random.default_rng(0).dirichlet(np.ones(n_classes))
+    wrong = (1 - accuracy) / (n_classes - 1)
+    matrices = np.where(np.eye(n_classes, dtype=bool), accuracy[:, None, None], wrong[:, None, None])
+    by_matrix = _log_probability(answers, matrices[answers.worker, answers.label], prior)
+    np.testing.assert_allclose(_one_coin_log_probability(answers, accuracy, prior), by_matrix, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_classes", "gap", "is_found"), [(30, 0.0, False), (3, 0.6, True)])
+def test_matrices_far_behind_on_one_fold_do_not_change_the_test(
+    n_classes: int, gap: float, is_found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """12,000 answers by 300 workers: one matrix per worker predicts them much worse than one accuracy per worker."""
+    answers = class_dependent(3000, 300, 4, n_classes, gap, np.random.default_rng(3))
+    found = held_out(answers)
+    monkeypatch.setattr("quorate.diagnostics.class_dependence.MAX_DEFICIT_Z", np.inf)
+    of_all_folds = held_out(answers)
+    assert found is not None
+    assert of_all_folds is not None
+    assert of_all_folds.z("dawid-skene") < -12
+    assert (of_all_folds.p <= SIGNIFICANCE_LEVEL) == is_found
+    assert found.p == pytest.approx(of_all_folds.p)
+    for name in ("pooled", "quorate"):
+        assert found.gain[name] == pytest.approx(of_all_folds.gain[name], abs=1e-12)
+    # The figures of a finding are those of all folds.
+    assert (found == of_all_folds) == is_found
 
 
 def test_too_few_tasks_or_too_many_cells_are_left_out(monkeypatch: Any) -> None:

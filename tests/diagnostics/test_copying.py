@@ -1,13 +1,15 @@
 """False discovery and power of the pair test on simulated crowds: rates, sample sizes and tolerances are stated."""
 
+from dataclasses import replace
 from math import comb
 
 import numpy as np
 import pytest
 from experiments.simulation.planted_faults import copying, relabelled
 
-from quorate.diagnostics.copying import agreement_findings, agreement_test, upper_tail
-from quorate.graph.pairs import pair_stats
+from quorate.diagnostics import copying as copying_module
+from quorate.diagnostics.copying import _Fit, agreement_findings, agreement_test, upper_tail
+from quorate.graph.pairs import correlations, pair_stats
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.simulate import crowd
 from quorate.skills.rank_one_score import OneCoinInference
@@ -166,3 +168,51 @@ def test_gold_answers_are_no_pair() -> None:
     test = agreement_test(result.inference, pair_stats(result.inference.answers), 5)
     assert test.pairs.j.max() < 5
     assert len(test.flagged) == 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_sums_from_the_answers_are_those_over_the_pairs_that_are_left(n_classes: int) -> None:
+    rng = np.random.default_rng(n_classes)
+    answers = crowd(300, 30, 6, n_classes=n_classes, skills=rng.uniform(0, 1, 30), seed=rng).answers
+    inference = aggregate_in_memory("rank-one", answers).inference
+    assert isinstance(inference, OneCoinInference)
+    pairs = pair_stats(answers)
+    # Worker 0 keeps no pair, so that all of its sums are exactly zero.
+    left_out = np.flatnonzero((pairs.i == 0) | (np.arange(len(pairs)) % 7 == 0))
+    fit = _Fit.of(inference, pairs, 30).refitted(left_out)
+    x = fit.skills
+    rest = pairs.among(np.setdiff1d(np.arange(len(pairs)), left_out))
+    c = correlations(rest, n_classes)
+    sums = fit.peer_sums
+    for found, factor, power in (
+        (sums.products, c, 1),
+        (sums.squares, 1.0, 2),
+        (sums.cubes, 1.0, 3),
+        (sums.fourths, 1.0, 4),
+    ):
+        weight = rest.shared * factor
+        expected = rest.by_worker(30, weight * x[rest.j] ** power, weight * x[rest.i] ** power)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert sums.products[0] == sums.squares[0] == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pairs_that_cannot_be_suspect_do_not_change_the_test(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In each crowd three pairs copy, so that pairs are left out; most pairs are excluded by the bound."""
+    rng = np.random.default_rng(seed)
+    n_workers = (8, 60, 200)[seed % 3]
+    low = -0.2 if seed % 2 else 0.0
+    simulated = crowd(600, n_workers, min(n_workers, 30), skills=rng.uniform(low, 1, n_workers), seed=rng)
+    chosen = np.sort(rng.permutation(n_workers)[:6].reshape(3, 2), axis=1)
+    answers = copying(simulated.answers, chosen, 0.9, rng)
+    inference = aggregate_in_memory("rank-one", answers).inference
+    assert isinstance(inference, OneCoinInference)
+    pairs = pair_stats(answers)
+    test = agreement_test(inference, pairs, n_workers)
+    assert len(_Fit.of(inference, pairs, n_workers).without_suspects().left_out)
+    every_pair = np.arange(len(pairs))
+    searched = copying_module._PossibleSuspects.of
+    monkeypatch.setattr(copying_module._PossibleSuspects, "of", lambda fit: replace(searched(fit), pairs=every_pair))
+    among_all = agreement_test(inference, pairs, n_workers)
+    for name in ("expected", "rho", "p", "adjusted"):
+        np.testing.assert_array_equal(getattr(test, name), getattr(among_all, name))

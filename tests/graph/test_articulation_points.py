@@ -3,7 +3,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.graph.components import identify
-from quorate.graph.weak_ties import articulation_points
+from quorate.graph.pairs import pair_stats
+from quorate.graph.weak_ties import _has_no_articulation_point, articulation_points
 from tests.crowds import coded
 
 
@@ -52,3 +53,15 @@ def test_joints_are_the_workers_whose_leaving_would_part_the_crowd() -> None:
         assert found == naive_joints(answers, most)
         n_found += len(found)
     assert n_found > 50
+
+
+def test_enough_peers_show_that_there_is_no_articulation_point() -> None:
+    """All groups that one worker links are asked for, however many tasks link them."""
+    rng = np.random.default_rng(1)
+    n_shown = 0
+    for _ in range(300):
+        answers = connected_crowd(rng)
+        if _has_no_articulation_point(pair_stats(answers), answers.n_workers):
+            assert articulation_points(answers, answers.n_tasks + 1) == []
+            n_shown += 1
+    assert 50 < n_shown < 250

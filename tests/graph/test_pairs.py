@@ -56,6 +56,20 @@ def test_counting_in_chunks_changes_nothing(table: list[tuple[int, str, str]], c
         assert sum(len(first) for first, _ in answer_pairs(answers)) == n_answer_pairs(answers)
 
 
+@given(rows(), st.integers(1, 40), st.sampled_from([0, 1 << 20]))
+def test_a_table_of_all_pairs_in_bands_changes_nothing(
+    table: list[tuple[int, str, str]], band: int, most_cells: int
+) -> None:
+    """The table of all pairs is counted in C, if that was built; without it, the answer pairs are sorted."""
+    answers = answers_of(table)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs_module, "BAND_CELLS", band)
+        patch.setattr(pairs_module, "MAX_CELLS_PER_ANSWER_PAIR", most_cells)
+        pairs = pair_stats(answers)
+    assert as_dict(pairs) == naive(answers)
+    assert list(zip(pairs.i.tolist(), pairs.j.tolist(), strict=True)) == sorted(naive(answers))
+
+
 @given(rows(max_tasks=10), st.integers(0, 10))
 def test_statistics_of_two_sets_of_tasks_add_up(table: list[tuple[int, str, str]], cut: int) -> None:
     answers = answers_of(table)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers, CrowdInfo, Sized
 from quorate.arrays import BoolArray, IntArray, starts_of
-from quorate.blocks.worker_rows import ObservedRows, sum_tables
+from quorate.blocks.worker_rows import ObservedRows, is_smaller, sum_tables
 
 MAX_BYTE_CLASSES = 256  # classes up to which a label takes one byte
 Sums: TypeAlias = tuple[Any, ...]  # arrays; a table of workers × answers × classes may be `ObservedRows`
@@ -359,4 +359,6 @@ def _with_waiting(total: Any, tables: list[ObservedRows]) -> Any:
     """Return the total with the tables of observed rows added."""
     if not tables:
         return total
+    if total is None and len(tables) == 1 and is_smaller(len(tables[0].row), tables[0].shape):
+        return tables[0]
     return sum_tables(tables if total is None else [total, *tables])

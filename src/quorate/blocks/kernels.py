@@ -515,6 +515,21 @@ def _columns(table: FloatArray, first: int, n: int) -> FloatArray:
     return out
 
 
+def pair_counts(block: Block, low: int, high: int) -> NDArray[np.uint64]:
+    """Count the tasks that workers low to high - 1 share with workers of higher codes; needs the kernels in C.
+
+    Returns one number per pair, (high - low, workers): the shared tasks, plus 2^32 times those with equal answers.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> pair_counts(block, 0, 1).tolist() if native is not None else [[0, 1 + 2**32]]
+    [[0, 4294967297]]
+    """
+    assert native is not None
+    counts = np.zeros((high - low, block.n_workers), np.uint64)
+    native.pair_counts(block.start, block.worker, block.label, counts, low, high, block.n_workers)
+    return counts
+
+
 def _aligned(rows: int, columns: int) -> FloatArray:
     """Return a table of zeros that begins at a cache line, so that rows of 4 or 8 numbers lie within one line."""
     room = np.zeros(rows * columns + LINE_NUMBERS)

@@ -290,6 +290,7 @@ EITHER(signed_sums, 3, 1, 0, own[0], own[1], own[2], number[0])
 EITHER(peers, 4, 3, (call.number[0] + 1) * call.number[1], own[0], own[1], own[2], own[3], (int)number[0], number[1],
        (int)number[2], scratch)
 EITHER(peer_pairs, 3, 3, 0, own[0], own[1], own[2], (int)number[0], (int)number[1], number[2])
+EITHER(pair_counts, 1, 3, 0, own[0], number[0], number[1], number[2])
 KERNEL(count_peers, 4, 1, 0, count_peers(s, own[0], own[1], own[2], own[3], (int32_t)number[0]),
        count_peers(s, own[0], own[1], own[2], own[3], (int32_t)number[0]))
 KERNEL(hash_texts, 2, 0, 0, hash_texts(s, label, own[0], own[1]), (void)0)
@@ -307,7 +308,7 @@ KERNEL(mark_peers, 1, 3, call.number[2], mark_peers(s, own[0], number[0], number
 static PyMethodDef kernels[] = {
     ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em), ENTRY(one_coin), ENTRY(equal), ENTRY(chances), ENTRY(scores), ENTRY(expected),
     ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(mark_peers), ENTRY(hash_texts), ENTRY(count_peers), ENTRY(rating),
-    ENTRY(coincidences), ENTRY(residuals), ENTRY(tetrads), ENTRY(pulls),   ENTRY(signed_sums),    ENTRY(peers),  ENTRY(peer_pairs),
+    ENTRY(coincidences), ENTRY(residuals), ENTRY(tetrads), ENTRY(pulls),   ENTRY(signed_sums),    ENTRY(peers),  ENTRY(peer_pairs), ENTRY(pair_counts),
     ENTRY(encoder), ENTRY(encode), {"encoded", py_encoded, METH_O, NULL}, ENTRY(recode),
     ENTRY(rows_in_order), ENTRY(order_count), ENTRY(order_scatter), ENTRY(order_sort), ENTRY(order_unpack),
     ENTRY(quotes_close), ENTRY(csv_rows), ENTRY(needs_quotes), ENTRY(six_digits),

@@ -125,3 +125,19 @@ static void NAME(peer_pairs)(const Span s, const LABEL *label, const double *tab
         }
     }
 }
+
+/* Count the tasks that worker i, from low to high - 1, shares with each worker j > i: shared tasks in the lower half of a
+ * cell, tasks with equal answers in the upper half. A row of cells fits in the first-level cache. */
+static void NAME(pair_counts)(const Span s, const LABEL *label, uint64_t *counts, int64_t low, int64_t high, int64_t n_workers)
+{
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], to = s.start[t + 1];
+        for (int64_t a = from; a < to; a++) {
+            const int64_t i = s.worker[a];
+            if (i < low || i >= high) continue;
+            uint64_t *row = counts + (i - low) * n_workers;
+            for (int64_t b = from; b < to; b++)
+                if (s.worker[b] > i) row[s.worker[b]] += 1 + ((uint64_t)(label[a] == label[b]) << 32);
+        }
+    }
+}

@@ -110,6 +110,41 @@ def dense(table: WorkerRows) -> FloatArray:
     return full
 
 
+def column_totals(table: FloatArray | ObservedRows) -> FloatArray:
+    """Return the sums over the answers of each worker, workers × classes.
+
+    >>> column_totals(ObservedRows(np.array([0, 1]), np.array([[3.0, 4.0], [1.0, 0.0]]), (2, 2, 2))).tolist()
+    [[4.0, 4.0], [0.0, 0.0]]
+    """
+    totals: FloatArray
+    if isinstance(table, np.ndarray):
+        totals = table.sum(axis=1)
+        return totals
+    n, n_answers, m = table.shape
+    totals = np.zeros((n, m))
+    workers, first = np.unique(table.row // n_answers, return_index=True)
+    if len(workers):
+        totals[workers] = np.add.reduceat(table.values, first)
+    return totals
+
+
+def diagonals(table: FloatArray | ObservedRows) -> FloatArray:
+    """Return the entries in which the answer is the class, workers × classes.
+
+    >>> diagonals(ObservedRows(np.array([1]), np.array([[3.0, 4.0]]), (2, 2, 2))).tolist()
+    [[0.0, 4.0], [0.0, 0.0]]
+    """
+    entries: FloatArray
+    if isinstance(table, np.ndarray):
+        entries = np.einsum("wcc->wc", table)
+        return entries
+    n, n_answers, m = table.shape
+    own = table.row % n_answers
+    entries = np.zeros((n, m))
+    entries[table.row // n_answers, own] = table.values[np.arange(len(own)), own]
+    return entries
+
+
 def parts(table: FloatArray | ObservedRows) -> Iterator[tuple[slice, FloatArray]]:
     """Yield slices of workers and their part of a table as a full array; a full table is yielded as one part.
 

@@ -14,23 +14,26 @@ known labels, the range is estimated from these instead.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import e_step, vote_sums
 from quorate.blocks.memory import blocks_of, memory_blocks
+from quorate.blocks.numpy_kernels import by_row
 from quorate.blocks.sampling import TaskSample, sample_of_tasks
-from quorate.blocks.worker_rows import dense
+from quorate.blocks.worker_rows import ObservedRows, column_totals, diagonals, parts, rows_at
 from quorate.diagnostics.finding import Finding, quoted
-from quorate.models.confusion import ModelPosterior, fit_matrices, log_joint
-from quorate.models.confusion_prior import scale_errors
-from quorate.models.em import counts_by_posterior, fit_confusion_em, normalise_columns
-from quorate.models.one_coin import fit_one_coin_em
+from quorate.models.confusion import ModelPosterior, fit_matrices
+from quorate.models.confusion_prior import error_scale
+from quorate.models.em import counts_by_posterior, fit_confusion_em
+from quorate.models.one_coin import OneCoinFit, fit_one_coin_em
 from quorate.progress import report
 from quorate.statistics import Z_90, wilson_interval
-from quorate.voting.posterior import add_one_proportions, logsumexp_rows
+from quorate.voting.posterior import FLOOR, add_one_proportions, logsumexp_rows
 from quorate.voting.vote import skill_of
 
 MAX_SHARE_ERROR = 0.16  # largest error of the estimated share right for 90 % of the classes of 21 public crowds
@@ -118,6 +121,15 @@ PSEUDO_ANSWERS = 0.5  # pseudo-answers in each cell of the Dawid-Skene matrices,
 # scaled to each worker's accuracy; one matrix per worker, shrunk toward that of the crowd; one matrix per worker
 # without shrinkage.
 METHOD_OF_MODEL = {"pooled": "quorate", "quorate": "quorate", "dawid-skene": "dawid-skene"}
+# The matrices without shrinkage take most of the time. If they are worse than one coin by so many standard errors on
+# the first fold, they are fitted to the other folds only if another model is better than one coin by at least
+# MIN_FURTHER_Z, so that the finding and its figures do not depend on it.
+MAX_DEFICIT_Z = 6.0
+MIN_FURTHER_Z = 1.0
+MIN_PROBABILITY = 1e-12  # of an answer
+
+
+_Columns: TypeAlias = dict[str, FloatArray]  # by model, the sums of the log-probabilities over each task
 
 
 @dataclass(frozen=True)
@@ -134,26 +146,17 @@ class HeldOut:
         """The confusion model with the largest gain; METHOD_OF_MODEL names the method it belongs to."""
         return max(METHOD_OF_MODEL, key=lambda name: self.gain[name])
 
+    def z(self, name: str) -> float:
+        """Return the gain of a model over its standard error."""
+        return self.gain[name] / self.standard_error[name] if self.standard_error[name] > 0 else 0.0
+
     @property
     def p(self) -> float:
         """The p-value of the largest gain if one coin per worker is true, with Bonferroni's correction over models."""
         from statistics import NormalDist
 
-        errors = self.standard_error
-        z = max(self.gain[name] / errors[name] if errors[name] > 0 else 0.0 for name in METHOD_OF_MODEL)
+        z = max(self.z(name) for name in METHOD_OF_MODEL)
         return min(len(METHOD_OF_MODEL) * NormalDist().cdf(-z), 1.0)
-
-
-@dataclass(frozen=True)
-class _Model:
-    confusion: FloatArray  # workers × answers × classes
-    prior: FloatArray  # of the classes
-
-    @property
-    def accuracy(self) -> FloatArray:
-        """The share right of each worker over tasks of all classes."""
-        accuracy: FloatArray = np.diagonal(self.confusion, axis1=1, axis2=2) @ self.prior
-        return accuracy
 
 
 def sample_for_class_test(answers: Answers) -> TaskSample | None:
@@ -179,89 +182,179 @@ def held_out(answers: Answers) -> HeldOut | None:
         return None
     fold = np.full(answers.n_tasks, -1)
     fold[tasks] = np.arange(len(tasks)) % FOLDS
-    sums = []
+    folds = []
+    columns: list[_Columns] = []
     for k in range(FOLDS):
         report("testing classes", k, FOLDS)
-        fitted = answers.only((fold >= 0) & (fold != k))
-        test_answers = answers.only(fold == k)
-        one_coin_models, confusion_models = _fit(fitted)
-        columns = (
-            np.ones(test_answers.n_answers),
-            *(_log_probability(test_answers, model) for model in (*one_coin_models, *confusion_models)),
-        )
-        sums.append(test_answers.by_task(np.stack(columns, axis=1)))
+        folds.append(_Fold.of(answers.only((fold >= 0) & (fold != k)), answers.only(fold == k)))
+        columns.append(folds[k].shrunk_models())
+    n_per_task = np.concatenate([part.tested.per_task for part in folds])
+    free = [folds[0].free_model()]
+    first = _summarise([columns[0] | free[0]], folds[0].tested.per_task)
+    if first.z("dawid-skene") < -MAX_DEFICIT_Z:
+        others = _summarise(columns, n_per_task)
+        if max(others.z(name) for name in others.gain) < MIN_FURTHER_Z:
+            return HeldOut(
+                others.n_answers,
+                first.log_likelihood | others.log_likelihood,
+                first.gain | others.gain,
+                first.standard_error | others.standard_error,
+            )
+    free += [part.free_model() for part in folds[1:]]
     report("testing classes", FOLDS, FOLDS)
-    return _summarise(np.concatenate(sums))
+    return _summarise([shrunk | other for shrunk, other in zip(columns, free, strict=True)], n_per_task)
 
 
-def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
-    """Return the fitted one-coin models and the confusion models, the latter in the order of METHOD_OF_MODEL."""
-    m = answers.n_classes
-    blocks = blocks_of(answers)
-    coin = fit_one_coin_em(
-        blocks,
-        class_prior=True,
-        pseudo_tasks=1.0,
-        strength=None,
-        max_iterations=EM_MAX_ITERATIONS,
-        tolerance=EM_TOLERANCE,
-    )
-    skill = skill_of(coin.accuracy, m)
-    relative_error = (1 - skill) / max(1 - float(np.average(skill, weights=answers.per_worker)), 0.02)
-    counts, class_counts = blocks.sum(counts_by_posterior, ModelPosterior(coin))
-    shrunk = fit_matrices(counts, class_counts, relative_error)
-    counts, class_counts = blocks.sum(e_step, shrunk.log_theta, shrunk.log_prior)
-    shrunk = fit_matrices(counts, class_counts, relative_error)
-    shrunk_prior = np.exp(shrunk.log_prior)
-    free = fit_confusion_em(blocks, posterior=ModelPosterior(coin), class_prior=True, max_iterations=EM_MAX_ITERATIONS)
-    counts, class_counts = blocks.sum(counts_by_posterior, ModelPosterior(free))
-    confusion_models = [
-        _Model(_pooled_matrices(dense(shrunk.counts), coin.accuracy), shrunk_prior),
-        _Model(shrunk.theta(), shrunk_prior),
-        _Model(normalise_columns(dense(counts) + PSEUDO_ANSWERS), add_one_proportions(class_counts)),
-    ]
-    one_coin_model = _Model(_one_coin_matrices(coin.accuracy, m), np.exp(coin.log_prior))
-    one_coin_models = [_Model(_one_coin_matrices(model.accuracy, m), model.prior) for model in confusion_models]
-    return [one_coin_model, *one_coin_models], confusion_models
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """Three quarters of the tasks, to which models are fitted, and the others, whose answers they predict."""
+
+    blocks: Blocks  # to which models are fitted
+    tested: Answers
+    coin: OneCoinFit
+
+    @staticmethod
+    def of(fitted: Answers, tested: Answers) -> "_Fold":
+        blocks = blocks_of(fitted)
+        coin = fit_one_coin_em(
+            blocks,
+            class_prior=True,
+            pseudo_tasks=1.0,
+            strength=None,
+            max_iterations=EM_MAX_ITERATIONS,
+            tolerance=EM_TOLERANCE,
+        )
+        return _Fold(blocks, tested, coin)
+
+    def shrunk_models(self) -> _Columns:
+        """Return the columns of the one coin, of both shrunk confusion models, and of the one coins of these."""
+        coin = self.coin
+        skill = skill_of(coin.accuracy, self.blocks.n_classes)
+        per_worker = self.blocks.per_worker
+        relative_error = (1 - skill) / max(1 - float(np.average(skill, weights=per_worker)), 0.02)
+        counts, class_counts = self.blocks.sum(counts_by_posterior, ModelPosterior(coin))
+        shrunk = fit_matrices(counts, class_counts, relative_error)
+        counts, class_counts = self.blocks.sum(e_step, shrunk.log_theta, shrunk.log_prior)
+        shrunk = fit_matrices(counts, class_counts, relative_error)
+        prior = np.exp(shrunk.log_prior)
+        s = shrunk.concentration
+        # The crowd's matrix, with its errors scaled to each worker's error rate.
+        total = sum(part.sum(axis=0) for _, part in parts(shrunk.counts)) + PSEUDO_ANSWERS
+        error = float((total.sum() - np.trace(total)) / total.sum())
+        pooled_rows, pooled_diagonal = self._scaled(total / total.sum(axis=0), (1 - coin.accuracy) / error)
+        prior_rows, prior_diagonal = self._scaled(shrunk.pooled, relative_error)
+        rows, diagonal = self._normalised(shrunk.counts, s * prior_rows, s * prior_diagonal, s)
+        return {
+            **self._one_coin("of all", coin.accuracy, np.exp(coin.log_prior)),
+            **self._confusion("pooled", pooled_rows, pooled_diagonal, prior),
+            **self._confusion("quorate", rows, diagonal, prior),
+        }
+
+    def free_model(self) -> _Columns:
+        """Return the columns of the matrices without shrinkage, and of the one coin of their accuracies."""
+        posterior = ModelPosterior(self.coin)
+        free = fit_confusion_em(self.blocks, posterior=posterior, class_prior=True, max_iterations=EM_MAX_ITERATIONS)
+        counts, class_counts = self.blocks.sum(counts_by_posterior, ModelPosterior(free))
+        pseudo = np.full(1, PSEUDO_ANSWERS)
+        rows, diagonal = self._normalised(counts, pseudo, pseudo, PSEUDO_ANSWERS * self.blocks.n_classes)
+        return self._confusion("dawid-skene", rows, diagonal, add_one_proportions(class_counts))
+
+    def _scaled(self, pooled: FloatArray, relative_error: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return rows and diagonals of a matrix with its errors scaled by the relative error of each worker.
+
+        The rows are those of the tested answers, (answers, classes), and the diagonals are (workers, classes).
+        """
+        scale = error_scale(pooled, relative_error)
+        diagonal = 1 - scale[:, None] * (1 - pooled.diagonal())
+        worker = self.tested.worker
+        label = self.tested.label
+        rows = scale[worker, None] * pooled[label]
+        rows[np.arange(len(rows)), label] = diagonal[worker, label]
+        return rows, diagonal
+
+    def _normalised(
+        self, counts: FloatArray | ObservedRows, rows: FloatArray, diagonal: FloatArray, pseudo_answers: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return rows and diagonals, as `_scaled` does, of counts plus pseudo-answers, normalised by column.
+
+        Args:
+            counts: workers × answers × classes.
+            rows: pseudo-answers in the rows of the tested answers.
+            diagonal: pseudo-answers on the diagonals.
+            pseudo_answers: their sum over a column.
+        """
+        worker = self.tested.worker
+        total = column_totals(counts) + pseudo_answers
+        row = worker.astype(np.int64) * self.tested.n_classes + self.tested.label
+        return (rows_at(counts, row) + rows) / total[worker], (diagonals(counts) + diagonal) / total
+
+    def _confusion(self, name: str, rows: FloatArray, diagonal: FloatArray, prior: FloatArray) -> _Columns:
+        """Return the columns of a confusion model and of the one coin that has its accuracies."""
+        columns = self._one_coin(f"of {name}", diagonal @ prior, prior)
+        return {**columns, name: self.tested.by_task(_log_probability(self.tested, rows, prior))}
+
+    def _one_coin(self, name: str, accuracy: FloatArray, prior: FloatArray) -> _Columns:
+        return {name: self.tested.by_task(_one_coin_log_probability(self.tested, accuracy, prior))}
 
 
-def _one_coin_matrices(accuracy: FloatArray, n_classes: int) -> FloatArray:
-    """Return confusion matrices with these accuracies, in which all wrong answers are equally probable."""
-    right = accuracy[:, None, None]
-    wrong = ((1 - accuracy) / (n_classes - 1))[:, None, None]
-    return np.where(np.eye(n_classes, dtype=bool), right, wrong)
+def _log_probability(tested: Answers, rows: FloatArray, prior: FloatArray) -> FloatArray:
+    """Return the log-probability of each answer given the other answers to its task.
 
-
-def _pooled_matrices(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
-    """Return the crowd's confusion matrix for every worker, with its errors scaled to the worker's error rate."""
-    total = counts.sum(axis=0) + PSEUDO_ANSWERS
-    error = float((total.sum() - np.trace(total)) / total.sum())
-    return scale_errors(total / total.sum(axis=0), (1 - accuracy) / error)
-
-
-def _log_probability(test_answers: Answers, model: _Model) -> FloatArray:
-    """Return the log-probability of each answer given the other answers to its task."""
-    logs = np.log(np.maximum(model.confusion, 1e-12))
-    joint = log_joint(test_answers, logs, model.prior)[test_answers.task]
-    without_answer = joint - logs[test_answers.worker, test_answers.label]
-    log_probability: FloatArray = logsumexp_rows(joint) - logsumexp_rows(without_answer)
+    Args:
+        tested: the answers; every task has some.
+        rows: of each answer, its probability for each class, (answers, classes).
+        prior: of the classes.
+    """
+    logs = np.log(np.maximum(rows, MIN_PROBABILITY))
+    joint = np.add.reduceat(logs, tested.start[:-1]) + np.log(np.maximum(prior, FLOOR))
+    log_probability: FloatArray = logsumexp_rows(joint)[tested.task] - logsumexp_rows(joint[tested.task] - logs)
     return log_probability
 
 
-def _summarise(sums: FloatArray) -> HeldOut:
-    """Return the means over answers; standard errors are over tasks, because answers to one task are correlated."""
-    n = sums[:, 0].sum()
-    one_coin_sums = sums[:, 1 : -len(METHOD_OF_MODEL)]
-    confusion_sums = sums[:, -len(METHOD_OF_MODEL) :]
-    coin = one_coin_sums[:, np.argmax(one_coin_sums.sum(axis=0))]
+def _one_coin_log_probability(tested: Answers, accuracy: FloatArray, prior: FloatArray) -> FloatArray:
+    """Return what `_log_probability` returns if each worker has one accuracy, and all wrong answers are as probable.
+
+    Apart from a factor, an answer changes the joint probability of its own class only, so the exponentials of a task
+    serve all of its answers.
+
+    Args:
+        tested: the answers; every task has some.
+        accuracy: of each worker.
+        prior: of the classes.
+    """
+    task = tested.task
+    label = tested.label
+    log_right = np.log(np.maximum(accuracy, MIN_PROBABILITY))[tested.worker]
+    log_wrong = np.log(np.maximum((1 - accuracy) / (len(prior) - 1), MIN_PROBABILITY))[tested.worker]
+    joint = np.repeat(np.log(np.maximum(prior, FLOOR))[None], tested.n_tasks, axis=0)
+    np.add.at(joint, (task, label), log_right - log_wrong)
+    joint = np.exp(joint - by_row(np.maximum, joint)[:, None])
+    without_answer = joint[task]
+    without_answer[np.arange(len(task)), label] *= np.exp(log_wrong - log_right)
+    total = np.log(by_row(np.add, joint))[task]
+    log_probability: FloatArray = total - np.log(by_row(np.add, without_answer)) + log_wrong
+    return log_probability
+
+
+def _summarise(folds: Sequence[_Columns], n_per_task: IntArray) -> HeldOut:
+    """Return the means over answers; standard errors are over tasks, because answers to one task are correlated.
+
+    Args:
+        folds: of each, the sums of the log-probabilities over the answers to each task, by model.
+        n_per_task: number of answers to each task.
+    """
+    sums = {name: np.concatenate([columns[name] for columns in folds]) for name in folds[0]}
+    n = n_per_task.sum()
+    coin = max((column for name, column in sums.items() if name not in METHOD_OF_MODEL), key=np.sum)
     gain = {}
     error = {}
     likelihood = {"one-coin": float(coin.sum() / n)}
-    for name, column in zip(METHOD_OF_MODEL, confusion_sums.T, strict=True):
-        differences = column - coin
-        gain[name] = float(differences.sum() / n)
-        error[name] = float(np.sqrt(((differences - sums[:, 0] * gain[name]) ** 2).sum()) / n)
-        likelihood[name] = float(column.sum() / n)
+    for name in METHOD_OF_MODEL:
+        if name in sums:
+            differences = sums[name] - coin
+            gain[name] = float(differences.sum() / n)
+            error[name] = float(np.sqrt(((differences - n_per_task * gain[name]) ** 2).sum()) / n)
+            likelihood[name] = float(sums[name].sum() / n)
     return HeldOut(int(n), likelihood, gain, error)
 
 

@@ -15,23 +15,24 @@ The default method searches for groups in small crowds; in large crowds they are
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import cached_property
 
 import numpy as np
 
 from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.kernels import power_sums
 from quorate.blocks.memory import blocks_of
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, named, subject
-from quorate.graph.components import grouped, identify_pairs
+from quorate.graph.components import grouped, identify, identify_pairs
 from quorate.graph.pairs import PairStats, correlations
 from quorate.methods.quorate import MAX_COPYING_WORKERS, copying_members, search_copying
 from quorate.notes import copying_text
 from quorate.result import Result
 from quorate.skills.coordinate import coordinate_sweeps
-from quorate.skills.intervals import Inference
-from quorate.skills.moments import from_pairs
+from quorate.skills.moments import Moments, from_answers
 from quorate.skills.objective import Problem, box
+from quorate.skills.rank_one_score import OneCoinInference
 from quorate.statistics import Z_95, benjamini_hochberg, incomplete_beta
 
 MIN_SHARED_TASKS = 20  # that a pair needs to be tested
@@ -45,28 +46,16 @@ SUSPECT_Z_UNCERTAIN = 1.0
 # 2.2 in simulated crowds of 5 to 40 guessers, and at most 3 in 553 of 560 of these crowds.
 NOISE_GAIN = 3.0
 MIN_INFORMATION = 1e-9  # information about a skill that counts as none
+ROUNDING = 1e-12  # share of a sum of squares that counts as none
+# How much the sums over peers may change until the pairs that can be suspect are searched again: see _PossibleSuspects.
+# With larger changes more pairs can be suspect, but the search is repeated less often: in simulated crowds of 500 and
+# 2,000 workers with 50 and 100 answers per task it was repeated once, after the first of 13 to 20 refits.
+MAX_DRIFT = 0.1
+MIN_KEPT = 0.5
+PAIRS_AT_ONCE = 1 << 16  # of which the arrays fit in the cache
 # Limits of the probability that two workers agree: it is never 0 or 1.
 MIN_AGREEMENT = 0.001
 MAX_AGREEMENT = 0.999
-
-
-class RankOneInference(Protocol):
-    """Rank-one skills, gold's included, with their uncertainty, on any backend."""
-
-    @property
-    def skills(self) -> FloatArray:
-        """The estimated skills; NaN where not determined."""
-
-    @property
-    def n_classes(self) -> int:
-        """M: the number of classes."""
-
-    @property
-    def per_worker(self) -> IntArray:
-        """N_i: the number of answers of each worker."""
-
-    def with_skills(self, skills: FloatArray) -> Inference:
-        """Return the inference at other skills."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +85,12 @@ class AgreementTest:
         return named[np.lexsort([self.p[named], self.adjusted[named]])]
 
 
-def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int) -> AgreementTest:
+def agreement_test(inference: OneCoinInference, pairs: PairStats, n_workers: int) -> AgreementTest:
     """Test every pair of workers with enough shared tasks for agreement that exceeds what their skills explain.
 
     Args:
         inference: rank-one skills with their uncertainty.
-        pairs: of the same workers, gold's own included.
+        pairs: all pairs of its answers, gold's own included.
         n_workers: without gold.
 
     >>> import quorate
@@ -113,12 +102,12 @@ def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int
     """
     has_skill = ~np.isnan(inference.skills)
     is_tested = (pairs.shared >= MIN_SHARED_TASKS) & (pairs.j < n_workers) & has_skill[pairs.i] & has_skill[pairs.j]
-    if not is_tested.any():  # the fits below take time for every pair, tested or not
+    if not is_tested.any():  # the fits below take time for every answer
         empty = np.zeros(0)
         return AgreementTest(PairStats.none(), inference.n_classes, empty, empty, empty, empty)
-    fit = _Fit.of(inference, pairs, n_workers).without_suspects()
-    expected, rho = (values[is_tested] for values in fit.expected_agreement())
-    tested_pairs = pairs.among(is_tested)
+    which = np.flatnonzero(is_tested)
+    tested_pairs = pairs.among(which)
+    expected, rho = _Fit.of(inference, pairs, n_workers).without_suspects().expected_agreement(which)
     p = upper_tail(tested_pairs.shared, tested_pairs.agreed, expected, rho)
     return AgreementTest(tested_pairs, inference.n_classes, expected, rho, p, benjamini_hochberg(p))
 
@@ -144,9 +133,13 @@ def upper_tail(shared: IntArray, agreed: IntArray, expected: FloatArray, rho: Fl
 
 @dataclass(frozen=True)
 class _PeerSums:
-    """Sums over the peers j of each worker i, from which the variance of its skill follows (see `quorate.skills`)."""
+    """Sums over the peers j of each worker i, without the pairs left out; the variance of its skill follows from them.
+
+    See `quorate.skills`.
+    """
 
     n_classes: int
+    products: FloatArray  # sum of N_ij C_ij x_j
     squares: FloatArray  # sum of N_ij x_j²: the information about the skill
     cubes: FloatArray  # sum of N_ij x_j³
     fourths: FloatArray  # sum of N_ij x_j⁴
@@ -155,30 +148,34 @@ class _PeerSums:
 
     @staticmethod
     def of(fit: "_Fit") -> "_PeerSums":
-        i = fit.pairs.i
-        j = fit.pairs.j
-        m = fit.inference.n_classes
         x = fit.skills
-        w = fit.weight
-        n = fit.pairs.shared
-        squares, cubes, fourths = (fit._sum_over_peers(w * x[j] ** k, w * x[i] ** k) for k in (2, 3, 4))
-        squares_of_all = fit._sum_over_peers(n * x[j] ** 2, n * x[i] ** 2)  # with the pairs that are left out
-        alpha = np.nan_to_num(fit.inference.with_skills(x).score().alpha)
-        paired_squares = np.maximum(alpha * (m - 1) * squares_of_all**2 - squares_of_all, 0.0)
+        blocks = blocks_of(fit.inference.crowd)
+        (powers,) = blocks.sum(power_sums, x, np.zeros(len(x)), True)
+        squares_of_all, _, cubes, fourths, squared_squares, _ = powers
+        products, squares = fit.products(x)
+        paired_squares = np.maximum(squared_squares - fourths, 0.0)
         part = squares / np.maximum(squares_of_all, MIN_INFORMATION)
-        return _PeerSums(m, squares, cubes, fourths, paired_squares * part**2)
+        cubes = cubes - fit.sum_over_left_out(x**3)
+        fourths = fourths - fit.sum_over_left_out(x**4)
+        return _PeerSums(fit.inference.n_classes, products, squares, cubes, fourths, paired_squares * part**2)
 
-    def without(self, worker: IntArray, weight: FloatArray, x: FloatArray) -> "_PeerSums":
+    def without(self, worker: IntArray, weight: FloatArray, correlation: FloatArray, x: FloatArray) -> "_PeerSums":
         """Return the sums of some workers, each without one peer of skill x."""
         squares = self.squares[worker] - weight * x**2
         part = squares / np.maximum(self.squares[worker], MIN_INFORMATION)
         return _PeerSums(
             self.n_classes,
+            self.products[worker] - weight * correlation * x,
             squares,
             self.cubes[worker] - weight * x**3,
             self.fourths[worker] - weight * x**4,
             self.paired_squares[worker] * part**2,
         )
+
+    def skill(self, otherwise: FloatArray) -> FloatArray:
+        """Return the best skill, clipped to the range of skills; ``otherwise`` where there is no information."""
+        skill = np.divide(self.products, self.squares, out=otherwise.copy(), where=self.squares > MIN_INFORMATION)
+        return np.clip(skill, -1 / (self.n_classes - 1), 1.0)
 
     def variance(self, u: FloatArray, information: FloatArray | None = None) -> FloatArray:
         """Return the variance of skills u: at most one, and one where there is no information."""
@@ -192,28 +189,32 @@ class _PeerSums:
         return np.where(information > MIN_INFORMATION, np.minimum(variance, 1.0), 1.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Fit:
-    """Skills fitted to the pairs whose weight is above zero."""
+    """Skills fitted to all pairs but those left out.
 
-    inference: RankOneInference
+    Sums over all pairs are computed from the answers, which in large crowds are fewer than the pairs, minus the sums
+    over the pairs left out.
+    """
+
+    inference: OneCoinInference
     pairs: PairStats
-    correlation: FloatArray
-    weight: FloatArray  # N_ij, or zero for a pair that is left out
+    moments: Moments  # of all pairs
+    left_out: IntArray  # positions of the pairs that are left out
     skills: FloatArray  # zero where not determined
     is_gold: BoolArray
     component: IntArray  # of each worker, in the interaction graph of all pairs
 
     @staticmethod
-    def of(inference: RankOneInference, pairs: PairStats, n_workers: int) -> "_Fit":
+    def of(inference: OneCoinInference, pairs: PairStats, n_workers: int) -> "_Fit":
         return _Fit(
             inference,
             pairs,
-            correlations(pairs, inference.n_classes),
-            pairs.shared.astype(np.float64),
+            from_answers(inference.crowd),
+            np.zeros(0, np.int64),
             np.nan_to_num(inference.skills),
             np.arange(len(inference.skills)) >= n_workers,
-            identify_pairs(pairs, len(inference.skills)).component,
+            identify(inference.crowd).component,
         )
 
     def without_suspects(self) -> "_Fit":
@@ -224,51 +225,82 @@ class _Fit:
         its workers, and without it the skills of the others would be fitted to noise.
         """
         fit = self
+        possible: _PossibleSuspects | None = None
         for _ in range(MAX_REFITS):
-            expected, rho = fit.expected_agreement()
-            n = fit.pairs.shared
-            excess = (fit.pairs.agreed / n - expected) * np.sqrt(n / (expected * (1 - expected)))
+            if possible is None or not possible.holds_for(fit):
+                possible = _PossibleSuspects.of(fit)
+            which = np.setdiff1d(possible.pairs, fit.left_out, assume_unique=True)
+            expected, rho = fit.expected_agreement(which)
+            n = self.pairs.shared[which]
+            excess = (self.pairs.agreed[which] / n - expected) * np.sqrt(n / (expected * (1 - expected)))
             is_explained = excess < SUSPECT_Z_UNCERTAIN * np.sqrt(1 + (n - 1) * rho)
-            excess[(fit.weight == 0) | is_explained] = 0.0
-            suspects = np.flatnonzero(excess > SUSPECT_Z)
+            suspects = np.flatnonzero((excess > SUSPECT_Z) & ~is_explained)
             if len(suspects) == 0:
                 break
             worst = suspects[np.argsort(-excess[suspects], kind="stable")[: max(len(suspects) // 4, 1)]]
-            weight = fit.weight.copy()
-            weight[worst] = 0.0
-            fit = fit.refitted(weight)
+            fit = fit.refitted(np.append(fit.left_out, which[worst]))
         return fit
 
-    def refitted(self, weight: FloatArray) -> "_Fit":
-        """Return the fit with other weights, starting from the current skills."""
+    def refitted(self, left_out: IntArray) -> "_Fit":
+        """Return the fit without other pairs, starting from the current skills."""
+        fit = replace(self, left_out=left_out)
         per_worker = self.inference.per_worker
         lower, upper = box(per_worker, self.inference.n_classes, 1.0)
         lower[self.is_gold] = upper[self.is_gold] = 1.0
-        moments = from_pairs(len(per_worker), self.pairs.i, self.pairs.j, weight, self.correlation)
+        moments = replace(self.moments, signed_and_squares=fit.products)
         problem = Problem(moments, lower, upper, per_worker.astype(np.float64))
         # A large tolerance suffices: the skills change little, and the noise of the test is larger.
-        skills = coordinate_sweeps(problem, self.skills, tolerance=1e-3, max_iterations=200).skills
-        return replace(self, weight=weight, skills=skills)
+        return replace(fit, skills=coordinate_sweeps(problem, self.skills, tolerance=1e-3, max_iterations=200).skills)
 
-    def expected_agreement(self) -> tuple[FloatArray, FloatArray]:
-        """Return `expected` and `rho` of each pair (see `AgreementTest`), with skills from the other pairs."""
-        i = self.pairs.i
-        j = self.pairs.j
+    def products(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of N_ij C_ij x_j and of N_ij x_j² over the peers of each worker."""
+        signed, squares_of_all = self.moments.products(x)
+        squares = squares_of_all - self.sum_over_left_out(x**2)
+        signed = signed - self.sum_over_left_out(x, self._left_out_correlations)
+        # What remains of a sum after all of its terms were subtracted is rounding.
+        is_rounding = squares <= ROUNDING * squares_of_all
+        squares[is_rounding] = 0.0
+        signed[is_rounding] = 0.0
+        return signed, squares
+
+    def sum_over_left_out(self, values: FloatArray, factor: FloatArray | float = 1.0) -> FloatArray:
+        """Return for each worker the sum of N_ij times a factor times the peer's value over the pairs left out."""
+        pairs = self._left_out_pairs
+        weight = pairs.shared * factor
+        return pairs.by_worker(len(values), weight * values[pairs.j], weight * values[pairs.i])
+
+    @cached_property
+    def _left_out_pairs(self) -> PairStats:
+        return self.pairs.among(self.left_out)
+
+    @cached_property
+    def _left_out_correlations(self) -> FloatArray:
+        return correlations(self._left_out_pairs, self.inference.n_classes)
+
+    @cached_property
+    def peer_sums(self) -> _PeerSums:
+        """The sums over the peers of each worker."""
+        return _PeerSums.of(self)
+
+    def expected_agreement(self, which: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return `expected` and `rho` (see `AgreementTest`) of the pairs at these positions, from the other pairs."""
+        pairs = self.pairs.among(which)
+        i = pairs.i
+        j = pairs.j
         m = self.inference.n_classes
         x = self.skills
-        w = self.weight
-        c = self.correlation
-        products = self._sum_over_peers(w * c * x[j], w * c * x[i])
-        peer_sums = _PeerSums.of(self)
-        skill_variance = np.where(self.is_gold, 0.0, peer_sums.variance(x))
-        noise = self._sum_over_peers(w * skill_variance[j], w * skill_variance[i])
-        is_informed = self._has_informed_peers()
+        w = np.where(np.isin(which, self.left_out), 0.0, pairs.shared)
+        c = correlations(pairs, m)
+        skill_variance = np.where(self.is_gold, 0.0, self.peer_sums.variance(x))
+        (powers,) = blocks_of(self.inference.crowd).sum(power_sums, x, skill_variance, True)
+        noise = powers[-1] - self.sum_over_left_out(skill_variance)
+        is_informed = self._has_informed_peers(pairs, w, c)
         shown = np.nan_to_num(self.inference.skills)
         skills = []
         variances = []
         for worker, peer in ((i, j), (j, i)):
-            rest = peer_sums.without(worker, w, x[peer])
-            skill = self._ratio(products[worker] - w * c * x[peer], rest.squares, x[worker])
+            rest = self.peer_sums.without(worker, w, c, x[peer])
+            skill = rest.skill(x[worker])
             # The peers' skills have errors themselves; the squares of these are subtracted, as they are no information.
             variance = rest.variance(skill, rest.squares - (noise[worker] - w * skill_variance[peer]))
             skill = np.where(is_informed, skill, x[worker])
@@ -283,31 +315,78 @@ class _Fit:
         product = skills[1] ** 2 * variances[0] + skills[0] ** 2 * variances[1] + variances[0] * variances[1]
         return q, np.minimum(((m - 1) / m) ** 2 * product / (q * (1 - q)), 1.0)
 
-    def _has_informed_peers(self) -> BoolArray:
-        """Whether, for each pair, the other pairs of its component agree more than guessers would.
+    def _has_informed_peers(self, pairs: PairStats, weight: FloatArray, correlation: FloatArray) -> BoolArray:
+        """Whether, for each of these pairs, the other pairs of its component agree more than guessers would.
 
         Otherwise the two workers may be the only skilled ones, and no answer contradicts any skills of these two. The
         skills of K workers fitted to noise of variance one explain 2K of its sum of squares: half the square of the
         largest eigenvalue of a symmetric random matrix, 2 sqrt(K).
         """
-        i = self.pairs.i
-        j = self.pairs.j
-        c = self.correlation
-        residual = c - self.skills[i] * self.skills[j]
-        gain = (self.inference.n_classes - 1) * self.weight * (c**2 - residual**2)
-        component = self.component[i]
+        x = self.skills
+        m = self.inference.n_classes
+        # The gain of a pair is (M-1) N_ij (C_ij² - (C_ij - x_i x_j)²); every pair is counted for both of its workers.
+        gain_of_worker = (m - 1) * x * (self.peer_sums.products - x * self.peer_sums.squares / 2)
+        total = np.bincount(self.component, gain_of_worker)
+        residual = correlation - x[pairs.i] * x[pairs.j]
+        gain = (m - 1) * weight * (correlation**2 - residual**2)
+        component = self.component[pairs.i]
         n_workers = np.bincount(self.component)[component]
-        total = np.bincount(component, gain)[component]
-        has_informed_peers: BoolArray = total - gain > NOISE_GAIN * n_workers
+        has_informed_peers: BoolArray = total[component] - gain > NOISE_GAIN * n_workers
         return has_informed_peers
 
-    def _sum_over_peers(self, for_i: FloatArray, for_j: FloatArray) -> FloatArray:
-        return self.pairs.by_worker(len(self.skills), for_i, for_j)
 
-    def _ratio(self, product: FloatArray, information: FloatArray, otherwise: FloatArray) -> FloatArray:
-        """Return product / information, clipped to the range of skills; ``otherwise`` where there is no information."""
-        skill = np.divide(product, information, out=otherwise.copy(), where=information > MIN_INFORMATION)
-        return np.clip(skill, -1 / (self.inference.n_classes - 1), 1.0)
+@dataclass(frozen=True, eq=False)
+class _PossibleSuspects:
+    """The pairs that can be suspect as long as the sums over peers change little.
+
+    Without one pair of N_ij shared tasks, the best skill r of a worker changes by at most N_ij (|r| + 1) / (S - N_ij),
+    with S the sum of N_ij x_j². This bounds the expected agreement from below, in one pass over the pairs. After a few
+    pairs were left out, the bound is still right if r and x have changed by at most MAX_DRIFT, and S / (|r| + 1) has
+    fallen at most to MIN_KEPT of what it was.
+    """
+
+    pairs: IntArray  # positions
+    best: FloatArray  # r, clipped to the range of skills
+    skills: FloatArray  # x
+    information: FloatArray  # S / (|r| + 1)
+
+    @staticmethod
+    def of(fit: _Fit) -> "_PossibleSuspects":
+        best, information = _PossibleSuspects._figures(fit)
+        m = fit.inference.n_classes
+        # Skills without a pair have the sign of the skill that is shown; these are the ranges of their absolute values.
+        sign = np.where((np.nan_to_num(fit.inference.skills) < 0) & ~fit.is_gold, -1.0, 1.0)
+        ends = np.stack([sign * best, sign * fit.skills])
+        low = np.where(fit.is_gold, 1.0, ends.min(axis=0)) - MAX_DRIFT
+        high = np.where(fit.is_gold, 1.0, ends.max(axis=0)) + MAX_DRIFT
+        possible = []
+        for start in range(0, len(fit.pairs), PAIRS_AT_ONCE):
+            part = fit.pairs.among(slice(start, start + PAIRS_AT_ONCE))
+            i = part.i
+            j = part.j
+            n = part.shared
+            rest = MIN_KEPT * np.minimum(information[i], information[j]) - n
+            change = np.divide(n, rest, out=np.full(len(n), 2.0), where=rest > n)  # at most the range of skills
+            least = np.maximum(low[i] - change, 0.0) * np.maximum(low[j] - change, 0.0)
+            most = np.clip(high[i] + change, 0.0, 1.0) * np.clip(high[j] + change, 0.0, 1.0)
+            product = np.where(sign[i] == sign[j], least, -most)
+            q = np.clip(((m - 1) * product + 1) / m, MIN_AGREEMENT, MAX_AGREEMENT)
+            can_be_suspect = part.agreed - n * q > SUSPECT_Z * np.sqrt(n * q * (1 - q))
+            possible.append(start + np.flatnonzero(can_be_suspect))
+        return _PossibleSuspects(np.concatenate(possible), best, fit.skills, information)
+
+    def holds_for(self, fit: _Fit) -> bool:
+        """Whether no other pairs can be suspect in this fit."""
+        best, information = self._figures(fit)
+        drift = max(np.abs(best - self.best).max(), np.abs(fit.skills - self.skills).max())
+        return bool(drift <= MAX_DRIFT and (information >= MIN_KEPT * self.information).all())
+
+    @staticmethod
+    def _figures(fit: _Fit) -> tuple[FloatArray, FloatArray]:
+        sums = fit.peer_sums
+        has_information = sums.squares > MIN_INFORMATION
+        unclipped = np.divide(sums.products, sums.squares, out=np.zeros(len(fit.skills)), where=has_information)
+        return sums.skill(fit.skills), sums.squares / (np.abs(unclipped) + 1)
 
 
 def agreement_findings(

@@ -16,6 +16,7 @@ from quorate.graph.pairs import PairStats
 
 if TYPE_CHECKING:
     from scipy import sparse  # importing it takes 0.15 CPU seconds, and small crowds do not need it
+    from scipy.sparse.linalg import LinearOperator
 
 MAX_STACK_ENTRIES = 1 << 20  # of the matrices of a stack: 8 MB; a stack has at least one component
 
@@ -123,8 +124,9 @@ def products(one: FloatArray, two: FloatArray) -> FloatArray:
 
 
 MAX_DENSE_WORKERS = 1_000  # up to this LAPACK computes all eigenvalues: a third of a second
-MAX_DENSE_VECTOR_WORKERS = 500  # up to this LAPACK computes all eigenvectors, which takes about five times as long
-MAX_TABLE_WORKERS = 500  # up to this matrices are dense: 2 MB each, and no import of scipy
+# Up to this matrices are dense: 2 MB each, and no import of scipy. LAPACK computes all eigenvectors, which takes about
+# five times as long as all eigenvalues.
+MAX_TABLE_WORKERS = 500
 
 
 def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "sparse.csr_array":
@@ -137,6 +139,26 @@ def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "sparse.c
 
     upper = sparse.coo_array((values, (i, j)), shape=(n, n))
     return (upper + upper.T).tocsr()
+
+
+def symmetric_operator(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "FloatArray | LinearOperator":
+    """Return `symmetric` for products with vectors only; for few workers as a dense matrix.
+
+    With two million pairs, the sum of both triangles takes as long as 20 products.
+
+    >>> (symmetric_operator(2, np.array([0]), np.array([1]), np.array([5.0])) @ np.array([1.0, 0.0])).tolist()
+    [0.0, 5.0]
+    """
+    if n <= MAX_TABLE_WORKERS:
+        table = np.zeros((n, n))
+        table[i, j] = table[j, i] = values
+        return table
+    from scipy import sparse
+    from scipy.sparse.linalg import LinearOperator
+
+    upper = sparse.coo_array((values, (i, j)), shape=(n, n)).tocsr()
+    lower = upper.T
+    return LinearOperator((n, n), matvec=lambda v: upper @ v + lower @ v, dtype=np.float64)
 
 
 def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "FloatArray | sparse.csr_array":
@@ -224,19 +246,22 @@ def is_bipartite(laplacian: "sparse.csr_array") -> bool:
     return bool(copies[0] != copies[n])
 
 
-def eigenvector(matrix: "FloatArray | sparse.csr_array", *, lowest: bool) -> tuple[float, FloatArray] | None:
+def eigenvector(matrix: "FloatArray | LinearOperator", *, lowest: bool) -> tuple[float, FloatArray] | None:
     """Return the lowest eigenvalue of a symmetric matrix, or else the second highest, with its eigenvector.
 
-    None if ARPACK does not converge. Above MAX_DENSE_VECTOR_WORKERS the relative tolerance is 1e-3, which is enough to
-    rank workers by the eigenvector.
+    None if ARPACK does not converge. Its relative tolerance is 1e-3, which is enough to rank workers.
 
-    >>> value, vector = eigenvector(symmetric(2, np.array([0]), np.array([1]), np.ones(1)), lowest=True)
+    Args:
+        matrix: a dense matrix, of which LAPACK computes all eigenvectors; or only its products, for ARPACK.
+        lowest: whether the lowest eigenvalue is computed.
+
+    >>> value, vector = eigenvector(np.array([[0.0, 1.0], [1.0, 0.0]]), lowest=True)
     >>> round(value, 9), round(abs(float(vector.sum())), 9)
     (-1.0, 0.0)
     """
     n = matrix.shape[0]
-    if n <= MAX_DENSE_VECTOR_WORKERS:
-        values, vectors = np.linalg.eigh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+    if isinstance(matrix, np.ndarray):
+        values, vectors = np.linalg.eigh(matrix)
     else:
         from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 

@@ -1,14 +1,15 @@
 """Shared tasks and agreements of each pair of workers; the statistics of batches of tasks can be added."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.blocks import kernels
 from quorate.blocks.block import Block
-from quorate.blocks.memory import Answered, answers_in
+from quorate.blocks.memory import Answered, answers_in, memory_blocks
 
 MAX_ANSWER_PAIRS = 50_000_000  # pairs of answers to one task; to count this number takes 10 s
 # The largest table of pairs has MIN_TABLE_PAIRS and TABLE_PAIRS_PER_ANSWER for each answer, at about 300 bytes and 2
@@ -17,6 +18,10 @@ MAX_ANSWER_PAIRS = 50_000_000  # pairs of answers to one task; to count this num
 MIN_TABLE_PAIRS = 2_000_000
 TABLE_PAIRS_PER_ANSWER = 5
 CHUNK_PAIRS = 1 << 22  # answer pairs counted at once, which limits the memory
+# In C, pairs are counted in a table of all pairs of workers, 5 ns per cell; sorting the answer pairs takes 35 ns each.
+# Bands of rows limit the memory to 32 MB.
+MAX_CELLS_PER_ANSWER_PAIR = 4
+BAND_CELLS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,14 @@ class PairStats:
         ones = np.ones(len(i), np.int64)
         return PairStats(i, j, ones, ones)
 
-    def among(self, which: BoolArray | IntArray) -> "PairStats":
-        """Return some of the pairs, selected by a mask or by positions."""
+    @staticmethod
+    def concatenated(parts: "Sequence[PairStats]") -> "PairStats":
+        """Return the pairs of several tables, one table after another."""
+        columns = ([getattr(part, name) for part in parts] for name in ("i", "j", "shared", "agreed"))
+        return PairStats(*(np.concatenate(column) for column in columns))
+
+    def among(self, which: BoolArray | IntArray | slice) -> "PairStats":
+        """Return some of the pairs, selected by a mask, by positions or by a slice."""
         return PairStats(self.i[which], self.j[which], self.shared[which], self.agreed[which])
 
     def renamed(self, workers: IntArray) -> "PairStats":
@@ -73,6 +84,8 @@ def pair_stats(answers: Answers) -> PairStats:
     >>> pairs.shared.tolist(), pairs.agreed.tolist()
     ([2], [1])
     """
+    if kernels.native is not None and answers.n_workers**2 <= MAX_CELLS_PER_ANSWER_PAIR * n_answer_pairs(answers):
+        return _counted_in_bands(answers)
     total = PairStats.none()
     for first, second in answer_pairs(answers):
         one = answers.worker[first].astype(np.int64)
@@ -81,6 +94,27 @@ def pair_stats(answers: Answers) -> PairStats:
         chunk = _collect(np.minimum(one, two), np.maximum(one, two), np.ones(len(one), np.int64), agreed)
         total = total + chunk if len(total) else chunk
     return total
+
+
+def _counted_in_bands(answers: Answers) -> PairStats:
+    """Return the pairs from tables of all pairs of workers, one table for each band of workers."""
+    n = answers.n_workers
+    block = memory_blocks(answers).all_tasks
+    height = max(BAND_CELLS // n, 1)
+    bands = []
+    for low in range(0, n, height):
+        counts = kernels.pair_counts(block, low, min(low + height, n))
+        # In place: new arrays of this size take more time than the counts.
+        j = np.flatnonzero(counts)
+        shared = counts.ravel()[j].view(np.int64)
+        i = np.repeat(np.arange(low, low + len(counts)), np.count_nonzero(counts, axis=1))
+        agreed = i - low
+        agreed *= n
+        j -= agreed
+        np.right_shift(shared, 32, out=agreed)
+        shared &= 0xFFFFFFFF
+        bands.append(PairStats(i, j, shared, agreed))
+    return bands[0] if len(bands) == 1 else PairStats.concatenated(bands)
 
 
 def pair_table(answered: Answered) -> PairStats:
@@ -129,8 +163,8 @@ def _pairs_of_block(block: Block) -> PairStats:
 
 
 def _merge(parts: list[PairStats]) -> PairStats:
-    columns = ([getattr(part, name) for part in parts] for name in ("i", "j", "shared", "agreed"))
-    return _collect(*(np.concatenate(column) for column in columns))
+    pairs = PairStats.concatenated(parts)
+    return _collect(pairs.i, pairs.j, pairs.shared, pairs.agreed)
 
 
 def answer_pairs(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:

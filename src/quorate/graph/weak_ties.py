@@ -32,7 +32,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of, take
-from quorate.graph.laplacian import eigenvector, symmetric_table
+from quorate.graph.laplacian import eigenvector, symmetric_operator
 from quorate.graph.pairs import PairStats
 
 MIN_GROUP_WORKERS = 3  # the answers of fewer workers do not identify their skills
@@ -68,7 +68,7 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
     weights = pairs.shared.astype(np.float64)
     degree = pairs.by_worker(n_workers, weights)
     scaled = weights / np.sqrt(degree[pairs.i] * degree[pairs.j])
-    eigenpair = eigenvector(symmetric_table(n_workers, pairs.i, pairs.j, scaled), lowest=two_sided)
+    eigenpair = eigenvector(symmetric_operator(n_workers, pairs.i, pairs.j, scaled), lowest=two_sided)
     if eigenpair is None:
         return None
     value, vector = eigenpair
@@ -380,7 +380,7 @@ def loose_groups(
     ([3, 4, 5], 1, 10, 3)
     """
     groups: list[LooseGroup] = []
-    if answers is not None and not (pairs is not None and _has_two_hubs(pairs, len(members))):
+    if answers is not None and not (pairs is not None and _has_no_articulation_point(pairs, len(members))):
         for point in articulation_points(answers, MIN_SAFE_TIES):
             inside = point.members
             if anchor is not None and anchor in inside:  # report the side without gold
@@ -399,10 +399,14 @@ def loose_groups(
     ]
 
 
-def _has_two_hubs(pairs: PairStats, n_workers: int) -> bool:
-    """Return whether two workers share tasks with all others, so that no single worker is an articulation point."""
-    n_peers = np.bincount(np.concatenate([pairs.i, pairs.j]), minlength=n_workers)
-    return int((n_peers == n_workers - 1).sum()) >= 2
+def _has_no_articulation_point(pairs: PairStats, n_workers: int) -> bool:
+    """Return whether the numbers of peers show that no worker is an articulation point.
+
+    This is so if two workers share tasks with all others, or every worker shares tasks with at least half of the
+    workers: without any one worker, two others then still share tasks or have a peer in common.
+    """
+    n_peers = pairs.n_peers(n_workers)
+    return int((n_peers == n_workers - 1).sum()) >= 2 or 2 * int(n_peers.min()) >= n_workers
 
 
 def _group_of_cut(cut: Cut, answers: Answers | None) -> LooseGroup | None:

@@ -16,7 +16,7 @@ import numpy as np
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.kernels import e_step, expected_counts, vote_sums
-from quorate.blocks.worker_rows import ObservedRows, distance, map_parts, parts
+from quorate.blocks.worker_rows import ObservedRows, column_totals, dense, distance, parts
 from quorate.models.scorer import MatrixScorer
 from quorate.progress import report
 from quorate.voting.posterior import FLOOR, clamp_gold, logarithm
@@ -174,8 +174,14 @@ def fit_confusion_em(
     def parameters(
         counts: FloatArray | ObservedRows, class_counts: FloatArray, matrices: FloatArray | None = None
     ) -> ConfusionFit:
-        theta = map_parts(lambda part, _: m_step(part, zeros), counts) if matrices is None else matrices
-        log_theta = map_parts(lambda part, _: logarithm(part, zeros), theta)
+        theta: FloatArray | ObservedRows
+        log_theta: FloatArray | ObservedRows
+        if matrices is None and isinstance(counts, ObservedRows):
+            theta = m_step_of_rows(counts, zeros)
+            log_theta = replace(theta, values=logarithm(theta.values, zeros))
+        else:
+            theta = m_step(dense(counts), zeros) if matrices is None else matrices
+            log_theta = logarithm(theta, zeros)
         log_prior = log_class_prior(class_counts, blocks.n_tasks, estimate=class_prior)
         return ConfusionFit(log_theta, log_prior, theta, counts, zeros)
 
@@ -203,6 +209,18 @@ def m_step(counts: FloatArray, zeros: str) -> FloatArray:
     [[[0.75, 0.5], [0.25, 0.5]]]
     """
     return normalise_columns(counts, 0.0 if zeros == "skip" else 1 / counts.shape[1])
+
+
+def m_step_of_rows(counts: ObservedRows, zeros: str) -> ObservedRows:
+    """Return what `m_step` returns, for the rows that are stored.
+
+    >>> m_step_of_rows(ObservedRows(np.array([1]), np.array([[3.0, 0.0]]), (1, 2, 2)), "exact").values.tolist()
+    [[1.0, 0.5]]
+    """
+    total = column_totals(counts)[counts.row // counts.shape[1]]
+    theta = np.full(counts.values.shape, 0.0 if zeros == "skip" else 1 / counts.shape[1])
+    np.divide(counts.values, total, out=theta, where=total > 0)
+    return replace(counts, values=theta)
 
 
 def normalise_columns(counts: FloatArray, empty: float = 0.0) -> FloatArray:
