@@ -29,7 +29,7 @@ from quorate.models.confusion_prior import scale_errors
 from quorate.models.em import counts_by_posterior, fit_confusion_em, normalise_columns
 from quorate.models.one_coin import fit_one_coin_em
 from quorate.progress import report
-from quorate.statistics import Z_90, wilson_interval
+from quorate.statistics import Z_90, normal_cdf, wilson_interval
 from quorate.voting.posterior import add_one_proportions, logsumexp_rows
 from quorate.voting.vote import skill_of
 
@@ -137,11 +137,9 @@ class HeldOut:
     @property
     def p(self) -> float:
         """The p-value of the largest gain if one coin per worker is true, with Bonferroni's correction over models."""
-        from statistics import NormalDist
-
         errors = self.standard_error
         z = max(self.gain[name] / errors[name] if errors[name] > 0 else 0.0 for name in METHOD_OF_MODEL)
-        return min(len(METHOD_OF_MODEL) * NormalDist().cdf(-z), 1.0)
+        return min(len(METHOD_OF_MODEL) * float(normal_cdf(np.array([-z]))[0]), 1.0)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def pair_stats(answers: Answers) -> PairStats:
         one = answers.worker[first].astype(np.int64)
         two = answers.worker[second].astype(np.int64)
         agreed = (answers.label[first] == answers.label[second]).astype(np.int64)
-        chunk = _collect(np.minimum(one, two), np.maximum(one, two), np.ones(len(one), np.int64), agreed)
+        chunk = _count(np.minimum(one, two), np.maximum(one, two), agreed)
         total = total + chunk if len(total) else chunk
     return total
 
@@ -120,8 +120,7 @@ def pairs_of_two(block: Block, is_chosen: BoolArray) -> PairStats:
     two = block.worker[first + 1].astype(np.int64)
     agreed = (block.label[first] == block.label[first + 1]).astype(np.int64)
     has_chosen = is_chosen[one] | is_chosen[two]
-    counts = np.ones(int(has_chosen.sum()), np.int64)
-    return _collect(np.minimum(one, two)[has_chosen], np.maximum(one, two)[has_chosen], counts, agreed[has_chosen])
+    return _count(np.minimum(one, two)[has_chosen], np.maximum(one, two)[has_chosen], agreed[has_chosen])
 
 
 def _pairs_of_block(block: Block) -> PairStats:
@@ -266,6 +265,24 @@ def sums_of_ends(n: int, i: IntArray, j: IntArray, for_i: FloatArray, for_j: Flo
     sums: FloatArray = np.bincount(i, for_i, n).astype(np.float64, copy=False)
     sums += np.bincount(j, for_i if for_j is None else for_j, n)
     return sums
+
+
+def _count(i: IntArray, j: IntArray, agreed: IntArray) -> PairStats:
+    """Return the pairs sorted, from one entry per shared task; ``agreed`` is 0 or 1.
+
+    Sorting the keys together with ``agreed`` takes a third of the time of `_collect`, which needs their order.
+    """
+    if len(i) == 0:
+        return PairStats(i, j, agreed, agreed)
+    width = int(j.max()) + 1
+    if width * width <= 4 * len(i):
+        return _collect(i, j, np.ones(len(i), np.int64), agreed)
+    sorted_keys = np.sort((i * width + j) * 2 + agreed)
+    keys = sorted_keys >> 1
+    start = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    keys = keys[start]
+    shared = np.diff(np.append(start, len(i)))
+    return PairStats(keys // width, keys % width, shared, np.add.reduceat(sorted_keys & 1, start))
 
 
 def _collect(i: IntArray, j: IntArray, shared: IntArray, agreed: IntArray) -> PairStats:
