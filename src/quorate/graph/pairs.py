@@ -1,14 +1,14 @@
 """Shared tasks and agreements of each pair of workers; the statistics of batches of tasks can be added."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
-from quorate.blocks.block import Block
-from quorate.blocks.memory import Answered, answers_in
+from quorate.blocks.block import Block, Blocks
+from quorate.blocks.memory import Answered, MemoryBlocks, answers_in, memory_blocks
 
 MAX_ANSWER_PAIRS = 50_000_000  # pairs of answers to one task; to count this number takes 10 s
 # The largest table of pairs has MIN_TABLE_PAIRS and TABLE_PAIRS_PER_ANSWER for each answer, at about 300 bytes and 2
@@ -16,6 +16,7 @@ MAX_ANSWER_PAIRS = 50_000_000  # pairs of answers to one task; to count this num
 # any size with up to eleven answers per task have a table; a task with thousands of answers has none.
 MIN_TABLE_PAIRS = 2_000_000
 TABLE_PAIRS_PER_ANSWER = 5
+MAX_CACHED_PAIRS = 100_000  # 3 MB
 CHUNK_PAIRS = 1 << 22  # answer pairs counted at once, which limits the memory
 
 
@@ -68,11 +69,27 @@ class PairStats:
 def pair_stats(answers: Answers) -> PairStats:
     """Return N_ij and the agreements of every pair; the time is the sum over tasks of the squared number of answers.
 
+    A small table is cached with the answers, because the skills, the tests of pairs and the advice need the same one.
+
     >>> import quorate
     >>> pairs = pair_stats(quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")}))
     >>> pairs.shared.tolist(), pairs.agreed.tolist()
     ([2], [1])
     """
+    return _cached_pairs(memory_blocks(answers), lambda: _pair_stats(answers))
+
+
+def _cached_pairs(blocks: MemoryBlocks, count: Callable[[], PairStats]) -> PairStats:
+    """Return the pairs that are cached with the blocks of answers in memory, or else count them."""
+    pairs: PairStats | None = blocks.__dict__.get("_pairs")
+    if pairs is None:
+        pairs = count()
+        if len(pairs) <= MAX_CACHED_PAIRS:
+            blocks.__dict__["_pairs"] = pairs
+    return pairs
+
+
+def _pair_stats(answers: Answers) -> PairStats:
     total = PairStats.none()
     for first, second in answer_pairs(answers):
         one = answers.worker[first].astype(np.int64)
@@ -94,10 +111,16 @@ def pair_table(answered: Answered) -> PairStats:
     """
     if isinstance(answered, Answers):
         return pair_stats(answered)
+    if isinstance(answered, MemoryBlocks):
+        return _cached_pairs(answered, lambda: _sum_of_blocks(answered))
+    return _sum_of_blocks(answered)
+
+
+def _sum_of_blocks(blocks: Blocks) -> PairStats:
     total = PairStats.none()
     waiting: list[PairStats] = []
     n_waiting = 0
-    for part in answered.map(_pairs_of_block):
+    for part in blocks.map(_pairs_of_block):
         waiting.append(part)
         n_waiting += len(part)
         if n_waiting > max(len(total), CHUNK_PAIRS):  # merged in batches, so that merging takes no longer than counting
@@ -124,7 +147,7 @@ def pairs_of_two(block: Block, is_chosen: BoolArray) -> PairStats:
 
 
 def _pairs_of_block(block: Block) -> PairStats:
-    return pair_stats(answers_in(block))
+    return _pair_stats(answers_in(block))
 
 
 def _merge(parts: list[PairStats]) -> PairStats:
