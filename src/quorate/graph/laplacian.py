@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.arrays import BoolArray, FloatArray, IntArray, distinct, starts_of
 from quorate.graph.pairs import PairStats, sums_of_ends
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Parts:
         """Yield stacks of the non-empty components of equal size."""
         first = starts_of(self.size)
         first_pair = starts_of(self.n_pairs)
-        for n in np.unique(self.size[self.size > 0]).tolist():
+        for n in distinct(self.size[self.size > 0]).tolist():
             of_size = np.flatnonzero(self.size == n)
             for numbers in np.array_split(of_size, min(-(-len(of_size) * n * n // MAX_STACK_ENTRIES), len(of_size))):
                 n_pairs = self.n_pairs[numbers]

@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, distinct, starts_of, take
 from quorate.blocks.numpy_kernels import unite
 from quorate.graph.laplacian import eigenvector
 from quorate.graph.pairs import PairStats
@@ -218,7 +218,7 @@ def _thin_pieces(
     total = int((answers.per_worker > 0).sum()) - 1
     sums = (size, inside * (size > 0))  # a task without other answers is also a subtree, but links no worker
     n_below, shared_below = (np.bincount(joint, values, answers.n_workers).astype(np.int64) for values in sums)
-    with_workers_below = np.unique(joint[size > 0])
+    with_workers_below = distinct(joint[size > 0])
     number = np.concatenate([np.arange(len(joint)), np.full(len(with_workers_below), -1)])
     worker = np.concatenate([joint, with_workers_below])
     n_workers = np.concatenate([size.astype(np.int64), total - n_below[with_workers_below]])
