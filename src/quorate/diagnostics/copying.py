@@ -13,7 +13,7 @@ guessers would, nothing is known about the two skills, and these two workers may
 The default method searches for groups in small crowds; in large crowds they are searched for here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -29,7 +29,6 @@ from quorate.methods.quorate import MAX_COPYING_WORKERS, copying_members, search
 from quorate.notes import copying_text
 from quorate.result import Result
 from quorate.skills.coordinate import coordinate_sweeps
-from quorate.skills.intervals import Inference
 from quorate.skills.moments import from_pairs
 from quorate.skills.objective import Problem, box
 from quorate.statistics import Z_95, benjamini_hochberg, incomplete_beta
@@ -65,8 +64,8 @@ class RankOneInference(Protocol):
     def per_worker(self) -> IntArray:
         """N_i: the number of answers of each worker."""
 
-    def with_skills(self, skills: FloatArray) -> Inference:
-        """Return the inference at other skills."""
+    def peer_squares(self, skills: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of x_j² over each worker's peers on its tasks, and of x_j² x_k² over each two peers there."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +151,7 @@ class _PeerSums:
     fourths: FloatArray  # sum of N_ij x_j⁴
     # Sum of x_j² x_k² over every two peers on every task: comparisons with two peers on one task are not independent.
     paired_squares: FloatArray
+    powers: Sequence[FloatArray] = ()  # x², x³ and x⁴ of all workers, from which `without` subtracts
 
     @staticmethod
     def of(fit: "_Fit") -> "_PeerSums":
@@ -160,23 +160,23 @@ class _PeerSums:
         m = fit.inference.n_classes
         x = fit.skills
         w = fit.weight
-        n = fit.pairs.shared
-        squares, cubes, fourths = (fit._sum_over_peers(w * x[j] ** k, w * x[i] ** k) for k in (2, 3, 4))
-        squares_of_all = fit._sum_over_peers(n * x[j] ** 2, n * x[i] ** 2)  # with the pairs that are left out
-        alpha = np.nan_to_num(fit.inference.with_skills(x).score().alpha)
-        paired_squares = np.maximum(alpha * (m - 1) * squares_of_all**2 - squares_of_all, 0.0)
+        powers = [x**k for k in (2, 3, 4)]  # of the workers: there are far fewer than pairs
+        squares, cubes, fourths = (fit._sum_over_peers(w * power[j], w * power[i]) for power in powers)
+        squares_of_all, paired_squares = fit.inference.peer_squares(x)  # with the pairs that are left out
         part = squares / np.maximum(squares_of_all, MIN_INFORMATION)
-        return _PeerSums(m, squares, cubes, fourths, paired_squares * part**2)
+        return _PeerSums(m, squares, cubes, fourths, np.maximum(paired_squares, 0.0) * part**2, powers)
 
-    def without(self, worker: IntArray, weight: FloatArray, x: FloatArray) -> "_PeerSums":
-        """Return the sums of some workers, each without one peer of skill x."""
-        squares = self.squares[worker] - weight * x**2
-        part = squares / np.maximum(self.squares[worker], MIN_INFORMATION)
+    def without(self, worker: IntArray, weight: FloatArray, peer: IntArray) -> "_PeerSums":
+        """Return the sums of some workers, each without one peer."""
+        x2, x3, x4 = (power[peer] for power in self.powers)
+        of_worker = self.squares[worker]
+        squares = of_worker - weight * x2
+        part = squares / np.maximum(of_worker, MIN_INFORMATION)
         return _PeerSums(
             self.n_classes,
             squares,
-            self.cubes[worker] - weight * x**3,
-            self.fourths[worker] - weight * x**4,
+            self.cubes[worker] - weight * x3,
+            self.fourths[worker] - weight * x4,
             self.paired_squares[worker] * part**2,
         )
 
@@ -258,7 +258,8 @@ class _Fit:
         x = self.skills
         w = self.weight
         c = self.correlation
-        products = self._sum_over_peers(w * c * x[j], w * c * x[i])
+        agreement = w * c
+        products = self._sum_over_peers(agreement * x[j], agreement * x[i])
         peer_sums = _PeerSums.of(self)
         skill_variance = np.where(self.is_gold, 0.0, peer_sums.variance(x))
         noise = self._sum_over_peers(w * skill_variance[j], w * skill_variance[i])
@@ -267,8 +268,8 @@ class _Fit:
         skills = []
         variances = []
         for worker, peer in ((i, j), (j, i)):
-            rest = peer_sums.without(worker, w, x[peer])
-            skill = self._ratio(products[worker] - w * c * x[peer], rest.squares, x[worker])
+            rest = peer_sums.without(worker, w, peer)
+            skill = self._ratio(products[worker] - agreement * x[peer], rest.squares, x[worker])
             # The peers' skills have errors themselves; the squares of these are subtracted, as they are no information.
             variance = rest.variance(skill, rest.squares - (noise[worker] - w * skill_variance[peer]))
             skill = np.where(is_informed, skill, x[worker])
