@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.special import betainc, chdtrc, chdtri, ndtr
+from scipy.special import betainc, chdtrc, chdtri, ndtr, ndtri
 
 from quorate.statistics import (
     MAX_LOOPED_VALUES,
@@ -9,6 +9,7 @@ from quorate.statistics import (
     incomplete_beta,
     is_significant,
     normal_cdf,
+    normal_quantile,
 )
 
 
@@ -31,6 +32,8 @@ def test_the_normal_law_is_that_of_scipy() -> None:
     z = np.concatenate([np.linspace(-37, 9, 4_000), [np.nan, np.inf, -np.inf]])
     np.testing.assert_allclose(normal_cdf(z), ndtr(z), rtol=1e-12)
     many = np.linspace(-5, 5, MAX_LOOPED_VALUES + 1)
+    p = [1e-12, 0.01, 0.3, 0.5, 0.5 + 1e-9, 0.9, 0.975, 0.9999, 1 - 1e-12]
+    np.testing.assert_allclose([normal_quantile(value) for value in p], ndtri(p), rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(normal_cdf(many)[:100], normal_cdf(many[:100]), rtol=1e-13)
 
 

@@ -240,6 +240,18 @@ def runs(n_rows: int, n_columns: int, cells: int | None = None) -> list[slice]:
     return [slice(low, min(low + at_once, n_rows)) for low in range(0, n_rows, at_once)]
 
 
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct values, sorted, as `np.unique`, which without further outputs imports `numpy.ma`: 7 ms.
+
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(values, axis=None)
+    is_first = np.ones(len(ordered), dtype=bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_first]
+
+
 def quantiles(values: FloatArray, shares: Sequence[float]) -> FloatArray:
     """Return the quantiles of values without NaN, as `np.quantile`, which needs a slow import of `numpy.ma`.
 

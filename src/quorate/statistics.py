@@ -42,6 +42,23 @@ def normal_cdf(z: FloatArray) -> FloatArray:
     return np.array([erfc(value / -sqrt(2)) / 2 for value in z.tolist()], dtype=np.float64)
 
 
+def normal_quantile(p: float) -> float:
+    """Return the quantile of the standard normal distribution for 0 < p < 1, by Newton's method.
+
+    The module ``statistics`` has it, but imports ``fractions`` and ``decimal``: 5 ms of a command that takes 500.
+
+    >>> round(normal_quantile(0.975), 6), normal_quantile(0.5)
+    (1.959964, 0.0)
+    """
+    tail = min(p, 1 - p)
+    z = 0.0  # the tail is convex from zero on, so that no step is too long
+    while True:
+        step = (erfc(z / sqrt(2)) / 2 - tail) * sqrt(2 * pi) * exp(z * z / 2)
+        z += step
+        if abs(step) <= 1e-15 * max(z, 1.0):
+            return z if p >= 0.5 else -z
+
+
 def binomial_tail(hits: IntArray, n: IntArray, p: FloatArray) -> FloatArray:
     """Return the probability of at least ``hits`` hits in n trials of probability p.
 

@@ -5,6 +5,7 @@ import numpy as np
 from quorate.calibration.share_right import (
     ShareEstimate,
     equivalent_checked_labels_of_gold,
+    is_interval_on_side,
     share_right_given_gold,
     share_with_interval,
 )
@@ -45,3 +46,17 @@ def test_the_interval_holds_the_share_and_whole_labels_at_the_ends_of_the_scale(
 
 def test_with_everything_known_no_label_is_wrong() -> None:
     assert share_right_given_gold(ShareEstimate(0.7, 0.45, 0.9), np.empty(0), np.full(9, 0.7), 0).low == 1.0
+
+
+def test_the_side_of_a_limit_is_that_of_the_interval_of_whole_labels() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        share = float(rng.choice([rng.random(), 0.0, 1.0, 0.999]))
+        n_tasks = int(10 ** rng.uniform(0, 5))
+        n_checked = float(10 ** rng.uniform(-1, 4))
+        found = share_with_interval(share, n_checked, n_tasks)
+        # Limits between two numbers of labels: at a number itself rounding decides.
+        limits = (np.round(np.linspace(found.low - 0.1, found.high + 0.1, 40) * n_tasks) + 0.5) / n_tasks
+        others = np.full(40, n_checked), np.full(40, n_tasks), limits
+        assert is_interval_on_side(share, *others, above=True).tolist() == (found.low >= limits).tolist()
+        assert is_interval_on_side(share, *others, above=False).tolist() == (found.high < limits).tolist()

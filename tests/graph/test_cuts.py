@@ -3,6 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from quorate.graph import laplacian
 from quorate.graph.pairs import PairStats, pair_stats
 from quorate.graph.weak_ties import weakest_cut
 from tests.graph.samples import two_halves
@@ -24,6 +25,47 @@ def test_two_halves_joined_by_few_tasks_are_distinguished(n_workers: int) -> Non
     group = np.flatnonzero(cut.workers)
     assert len(group) == n_workers // 2
     assert len(set((group % 2).tolist())) == 1
+
+
+@pytest.mark.parametrize("two_sided", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_all_ways_of_finding_eigenvectors_give_one_cut(
+    monkeypatch: pytest.MonkeyPatch, seed: int, two_sided: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    # 60 of 200 workers answer only with each other and, in the search for two sides, only across; few tasks link them.
+    edges: dict[tuple[int, int], int] = {}
+    for _ in range(6_000):
+        pair = rng.integers(0, 140, 2)
+        if rng.random() < 0.3:
+            sides = [0, 30] if two_sided else [0, 0]
+            pair = 140 + np.array(sides) + rng.integers(0, 30 if two_sided else 60, 2)
+        i, j = sorted(pair.tolist())
+        if i < j:
+            edges[i, j] = edges.get((i, j), 0) + 1
+    edges |= {(int(rng.integers(0, 140)), int(rng.integers(140, 200))): 1 for _ in range(9)}
+    pairs = pairs_of(edges)
+    lanczos = weakest_cut(pairs, 200, two_sided=two_sided)
+    monkeypatch.setattr(laplacian, "MAX_LANCZOS_WORKERS", 100)
+    dense = weakest_cut(pairs, 200, two_sided=two_sided)
+    monkeypatch.setattr(laplacian, "MAX_TABLE_WORKERS", 100)
+    arpack = weakest_cut(pairs, 200, two_sided=two_sided)
+    assert dense is not None
+    assert np.flatnonzero(dense.workers).tolist() == list(range(140, 200))
+    for cut, tolerance in ((lanczos, 1e-12), (arpack, 1e-4)):
+        assert cut is not None
+        assert cut.workers.tolist() == dense.workers.tolist()
+        assert cut.side.tolist() == dense.side.tolist()
+        assert cut.eigenvalue == pytest.approx(dense.eigenvalue, abs=tolerance)
+
+
+def test_the_weakest_cut_of_a_chain_of_workers_is_one_link() -> None:
+    n = laplacian.MAX_TABLE_WORKERS + 100
+    chain = pairs_of({(k, k + 1): 1 for k in range(n - 1)})
+    cut = weakest_cut(chain, n, two_sided=False)
+    assert cut is not None
+    assert cut.n_linking == 1
+    assert 0 < cut.eigenvalue < 1e-3
 
 
 def test_the_group_is_the_one_without_gold() -> None:

@@ -21,6 +21,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Shown, Table, from_numpy, table_of
 from quorate.blocks.block import Block, Sums
 from quorate.blocks.memory import answers_in, blocks_of
+from quorate.blocks.numpy_kernels import by_row
 from quorate.diagnostics.diagnose import rank_one_result
 from quorate.errors import OptionError, check_level, count
 from quorate.graph.components import Identifiability, identify
@@ -157,9 +158,9 @@ def log_odds(answers: Answers, p: FloatArray, certain: FloatArray | None = None)
         best = scores[rows, top]
         share = np.exp(scores - best[:, None])
         # The sum of the other classes: by subtraction, but directly for the leading class, for which it is not exact.
-        rest = share.sum(axis=1, keepdims=True) - share
+        rest = by_row(np.add, share)[:, None] - share
         share[rows, top] = 0.0
-        rest[rows, top] = share.sum(axis=1)
+        rest[rows, top] = by_row(np.add, share)
         with np.errstate(divide="ignore"):
             odds = scores - best[:, None] - np.log(rest)
     odds_of_answer: FloatArray = odds.ravel()[answers.cells]

@@ -12,6 +12,7 @@ TOTAL_DRAWS = 100_000  # draws over all tasks with assignments: their mean error
 # Limits of the number of draws per task.
 MIN_DRAWS = 8
 MAX_DRAWS = 200
+MAX_COMPARED_CLASSES = 20  # up to this, numbers are compared with all limits of classes, which takes less than a search
 
 
 def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> FloatArray:
@@ -133,6 +134,10 @@ def _turns(values: IntArray) -> IntArray:
 
 def _draw_classes(posterior: FloatArray, tasks: IntArray, random: FloatArray) -> IntArray:
     """Return classes drawn from the posterior of each task with uniform random numbers; tasks × draws."""
-    sampled = [np.searchsorted(posterior[task].cumsum(), row) for task, row in zip(tasks, random, strict=True)]
-    sampled_class: IntArray = np.minimum(np.array(sampled), posterior.shape[1] - 1)
+    if posterior.shape[1] > MAX_COMPARED_CLASSES:
+        sampled = [np.searchsorted(posterior[task, :-1].cumsum(), row) for task, row in zip(tasks, random, strict=True)]
+        return np.array(sampled)
+    sampled_class = np.zeros(random.shape, np.int64)
+    for limit in posterior[tasks].cumsum(axis=1).T[:-1]:
+        sampled_class += random > limit[:, None]
     return sampled_class

@@ -16,7 +16,18 @@ import pyarrow as pa
 
 from quorate.advice.advise import default_result
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
+from quorate.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Shown,
+    Table,
+    distinct,
+    from_numpy,
+    from_strings,
+    table_of,
+    take,
+)
 from quorate.errors import MissingColumnError, OptionError, QuorateError, in_python, listing, visible
 from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type, encode, positions
@@ -484,7 +495,7 @@ def _draw_from_strata(
         reasons.append(f"{RANDOM_REASON} (1 of {count(n_tasks, 'task')} with {between} confidence)")
     # Only tasks with the same confidence as a drawn task are sorted by the random numbers.
     drawn_confidence = in_order[drawn_rank]
-    values = np.unique(drawn_confidence)
+    values = distinct(drawn_confidence)
     candidates = np.flatnonzero(values[np.minimum(np.searchsorted(values, of_task), len(values) - 1)] == of_task)
     candidates = candidates[np.lexsort([tie_breaker[candidates], of_task[candidates]])]
     rank_in_ties = drawn_rank - np.searchsorted(in_order, drawn_confidence)

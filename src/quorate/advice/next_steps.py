@@ -11,7 +11,7 @@ from quorate.advice.advise import default_result
 from quorate.advice.gold_tasks import GoldAdvice, gold_tasks
 from quorate.advice.prospect import Prospect, mean_error, prospect
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, Shown
+from quorate.arrays import FloatArray, Shown, distinct
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
 from quorate.diagnostics.finding import CHECK_PROMPT, RETEST, STOP, TRAIN, Finding, mention, named, plain
 from quorate.diagnostics.right_shares import extra_wrong_answers
@@ -206,8 +206,8 @@ class NextSteps(Shown):
             )
             return
         plan = prospect.plan
-        n_tasks = len(np.unique(plan.task))
-        n_workers = len(np.unique(plan.worker))
+        n_tasks = len(distinct(plan.task))
+        n_workers = len(distinct(plan.worker))
         rows = plan.assignments.arrow.slice(0, MAX_NAMED).to_pylist()
         why = f"{count(n_tasks, 'task')}, {count(n_workers, 'worker')}, most useful first."
         tasks = plan.task[:MAX_NAMED]

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 from quorate.calibration.dependence import INDEPENDENT
 from quorate.calibration.share_right import (
     SHARE_LEVEL,
     ShareEstimate,
     equivalent_checked_labels,
     equivalent_checked_labels_of_gold,
-    share_with_interval,
+    is_interval_on_side,
 )
 from quorate.errors import count
 from quorate.io.model_names import who_are_models
@@ -38,6 +38,7 @@ RANDOM_SHARE_OF_ADVISED = 1 / 3  # random tasks among those that an expert is as
 Z_POWER = 0.8416  # conventional: quantile of the normal distribution for a power of 80 %
 # Distance of a limit from the share, in half-widths of the interval, at which it is decided with this power.
 DECISION_DISTANCE = (Z_90 + Z_POWER) / Z_90
+MAX_NUMBERS_AT_ONCE = 1_000  # of known labels, of which the fewest are searched
 MIN_TASKS_ALPHA = 30  # conventional: with fewer tasks an agreement below chance is not reported
 LOW_ALPHA = 0.1  # of a panel of models: labels were right 5 % of the way from guessing to perfect in 18 such panels
 
@@ -211,24 +212,26 @@ class ConfidenceBasis:
         checked_by_gold = 0.0 if self.known is None else self.known.evidence
         random_share = 1.0 if self.n_models else RANDOM_SHARE_OF_ADVISED
 
-        def is_decided(n: int) -> bool:
+        def is_decided(n: IntArray) -> BoolArray:
             left = n_open - n
             # Tasks that `quorate advise --expert` chooses because they are uncertain tell little about the share.
-            n_checked = max(equivalent_checked_labels(share), checked_by_gold + n * random_share)
-            expected = share_with_interval(share.mean, n_checked, left)
+            n_checked = np.maximum(equivalent_checked_labels(share), checked_by_gold + n * random_share)
             # The share that the labels will show differs from this one by chance, so a wider interval is used.
-            low = expected.mean - DECISION_DISTANCE * (expected.mean - expected.low)
-            high = expected.mean + DECISION_DISTANCE * (expected.high - expected.mean)
-            rest = left / self.n_tasks
-            return rest * (1 - low) <= max_error if is_met else rest * (1 - high) > max_error
+            excess = 1 - share.mean - max_error * self.n_tasks / left
+            return is_interval_on_side(
+                share.mean, n_checked, left, share.mean + excess / DECISION_DISTANCE, above=is_met
+            )
 
-        too_few = 0
-        while too_few < n_open // 2:
-            tried = min(too_few + max(too_few // 10, 1), n_open // 2)
-            if is_decided(tried):
-                return next(n for n in range(too_few + 1, tried + 1) if is_decided(n))
-            too_few = tried
-        return None
+        steps = [0]
+        while steps[-1] < n_open // 2:
+            steps.append(min(steps[-1] + max(steps[-1] // 10, 1), n_open // 2))
+        deciding = np.flatnonzero(is_decided(np.array(steps[1:], np.int64)))
+        if len(deciding) == 0:
+            return None
+        first = int(deciding[0])
+        within_step = np.arange(steps[first] + 1, steps[first + 1] + 1)
+        parts = (within_step[part] for part in runs(len(within_step), 1, MAX_NUMBERS_AT_ONCE))
+        return next(int(part[is_enough.argmax()]) for part in parts if (is_enough := is_decided(part)).any())
 
     def lines(self, mean: float, n_tasks: int, below: str) -> list[str]:
         """Return sentences on how many labels are probably wrong, the basis of this, and unusual facts of this crowd.

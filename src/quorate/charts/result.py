@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from quorate.arrays import distinct
 from quorate.charts.vega import (
     AGREEMENT,
     PALETTE,
@@ -61,7 +62,7 @@ def skill_rows(result: Result) -> list[Spec]:
     kinds = ratings(result)
     names = short_names(result.answers.worker_names.to_pylist())
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
-    chosen = np.unique(np.linspace(0, len(order) - 1, min(len(order), MAX_DRAWN_WORKERS)).round().astype(int))
+    chosen = distinct(np.linspace(0, len(order) - 1, min(len(order), MAX_DRAWN_WORKERS)).round().astype(int))
     rows = []
     for rank, k in zip(chosen.tolist(), order[chosen].tolist(), strict=True):
         rating = RATINGS[kinds[k]]

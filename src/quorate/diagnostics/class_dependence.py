@@ -32,7 +32,7 @@ from quorate.models.confusion_prior import error_scale
 from quorate.models.em import counts_by_posterior, fit_confusion_em
 from quorate.models.one_coin import OneCoinFit, fit_one_coin_em
 from quorate.progress import report
-from quorate.statistics import Z_90, wilson_interval
+from quorate.statistics import Z_90, normal_cdf, wilson_interval
 from quorate.voting.posterior import FLOOR, add_one_proportions, logsumexp_rows
 from quorate.voting.vote import skill_of
 
@@ -153,10 +153,8 @@ class HeldOut:
     @property
     def p(self) -> float:
         """The p-value of the largest gain if one coin per worker is true, with Bonferroni's correction over models."""
-        from statistics import NormalDist
-
         z = max(self.z(name) for name in METHOD_OF_MODEL)
-        return min(len(METHOD_OF_MODEL) * NormalDist().cdf(-z), 1.0)
+        return min(len(METHOD_OF_MODEL) * float(normal_cdf(np.array([-z]))[0]), 1.0)
 
 
 def sample_for_class_test(answers: Answers) -> TaskSample | None:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Counted
-from quorate.arrays import IntArray
+from quorate.arrays import IntArray, distinct
 from quorate.diagnostics.components import PartPairs
 from quorate.diagnostics.finding import Finding, ids, named, plain, subject
 from quorate.graph.components import Component, Identifiability, grouped
@@ -87,7 +87,7 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
             evidence={"reason": STATUSES[BIPARTITE], "sides": [_names(result, side) for side in sides]},
             figures="a bipartite component of the interaction graph: the answers do not determine its skills",
         )
-    for status in np.unique(result.status).tolist():
+    for status in distinct(result.status).tolist():
         if status in (*DETERMINED, BIPARTITE, NOT_ESTIMATED):
             continue
         workers = np.flatnonzero(result.status == status)

@@ -98,7 +98,7 @@ def _search_ties(crowd: Answers, sample: Answers, identifiability: Identifiabili
 def _smaller_side(group: IntArray, identifiability: Identifiability, n_workers: int) -> IntArray | None:
     """Return the group or the rest of its component: the side without known labels, or the smaller; None if no rest."""
     component = np.flatnonzero(identifiability.component == identifiability.component[group[0]])
-    rest = np.setdiff1d(component, group)
+    rest = component[~np.isin(component, group)]
     if len(rest) == 0:
         return None
     has_gold = bool((component >= n_workers).any())

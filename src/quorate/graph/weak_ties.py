@@ -31,8 +31,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of, take
-from quorate.graph.laplacian import eigenvector, symmetric_operator
+from quorate.arrays import BoolArray, FloatArray, IntArray, distinct, starts_of, take
+from quorate.blocks.numpy_kernels import unite
+from quorate.graph.laplacian import eigenvector
 from quorate.graph.pairs import PairStats
 
 MIN_GROUP_WORKERS = 3  # the answers of fewer workers do not identify their skills
@@ -68,7 +69,7 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
     weights = pairs.shared.astype(np.float64)
     degree = pairs.by_worker(n_workers, weights)
     scaled = weights / np.sqrt(degree[pairs.i] * degree[pairs.j])
-    eigenpair = eigenvector(symmetric_operator(n_workers, pairs.i, pairs.j, scaled), lowest=two_sided)
+    eigenpair = eigenvector(n_workers, pairs.i, pairs.j, scaled, lowest=two_sided)
     if eigenpair is None:
         return None
     value, vector = eigenpair
@@ -217,7 +218,7 @@ def _thin_pieces(
     total = int((answers.per_worker > 0).sum()) - 1
     sums = (size, inside * (size > 0))  # a task without other answers is also a subtree, but links no worker
     n_below, shared_below = (np.bincount(joint, values, answers.n_workers).astype(np.int64) for values in sums)
-    with_workers_below = np.unique(joint[size > 0])
+    with_workers_below = distinct(joint[size > 0])
     number = np.concatenate([np.arange(len(joint)), np.full(len(with_workers_below), -1)])
     worker = np.concatenate([joint, with_workers_below])
     n_workers = np.concatenate([size.astype(np.int64), total - n_below[with_workers_below]])
@@ -259,38 +260,56 @@ def _workers_below(tree: _Tree, node: int, n_workers: int) -> IntArray:
 
 
 def _spanning_tree(answers: Answers) -> _Tree:
-    """Return the breadth-first tree from the worker with most answers; nodes are workers, then tasks."""
-    from scipy import sparse
-    from scipy.sparse import csgraph
+    """Return the breadth-first tree from the worker with most answers; nodes are workers, then tasks.
 
+    The search takes 5 ms for 50,000 answers; with scipy.sparse.csgraph 3 ms, and 0.15 seconds for its import.
+    """
     n = answers.n_workers
     nodes = n + answers.n_tasks
-    links = sparse.csr_array(
-        (np.ones(answers.n_answers, dtype=bool), (answers.worker, n + answers.task.astype(np.int64))),
-        shape=(nodes, nodes),
-    )
-    order, parent = csgraph.breadth_first_order(links, int(answers.per_worker.argmax()), directed=False)
-    parent = np.where(parent < 0, -1, parent).astype(np.int64)
-    order = order.astype(np.int64)
-    depth = np.zeros(nodes, np.int64)
-    levels = [order[:1]]
-    start = 1
-    while start < len(order):  # breadth first: the children of a level follow it, in the order of their parents
-        depth[levels[-1]] = len(levels)
-        stop = start + int(np.searchsorted(depth[parent[order[start:]]] != len(levels), True))
-        levels.append(order[start:stop])
-        start = stop
+    start, links = _links(answers)
+    parent = np.full(nodes, -1)
+    is_new = np.ones(nodes, dtype=bool)
+    root = int(answers.per_worker.argmax())
+    is_new[root] = False
+    first_position = np.empty(nodes, np.int64)
+    levels = [np.array([root])]
+    while True:  # the children of a level follow in the order of their parents
+        level = levels[-1]
+        degree = start[level + 1] - start[level]
+        offset = starts_of(degree)
+        neighbour = links[np.repeat(start[level] - offset[:-1], degree) + np.arange(offset[-1])]
+        of_parent = np.repeat(level, degree)[is_new[neighbour]]
+        child = neighbour[is_new[neighbour]]
+        if len(child) == 0:
+            break
+        position = np.arange(len(child))
+        first_position[child[::-1]] = position[::-1]
+        is_first = first_position[child] == position
+        child = child[is_first]
+        parent[child] = of_parent[is_first]
+        is_new[child] = False
+        levels.append(child)
     size = np.ones(nodes, np.int64)
     for level in reversed(levels[1:]):
         size += np.bincount(parent[level], size[level], nodes).astype(np.int64)
     preorder = np.full(nodes, nodes)  # nodes that are not reached come last
-    preorder[order[0]] = 0
+    preorder[root] = 0
     for level in levels[1:]:
         offset = starts_of(size[level])[:-1]
         parent_rank = _rank(parent[level])
         first = np.searchsorted(parent_rank, parent_rank)
         preorder[level] = preorder[parent[level]] + 1 + offset - offset[first]
     return _Tree(parent, levels, preorder, np.where(preorder < nodes, size, 0))
+
+
+def _links(answers: Answers) -> tuple[IntArray, IntArray]:
+    """Return the neighbours of each node in ascending order, and the start of each node's neighbours."""
+    n = answers.n_workers
+    task = answers.task.astype(np.int64)
+    by_worker = np.sort(answers.worker.astype(np.int64) * answers.n_tasks + task)
+    by_task = np.sort(task * n + answers.worker)
+    start = starts_of(np.concatenate([answers.per_worker, answers.per_task]))
+    return start, np.concatenate([n + by_worker % answers.n_tasks, by_task % n])
 
 
 def _rank(keys: IntArray) -> IntArray:
@@ -305,9 +324,6 @@ def _blocks(answers: Answers, tree: _Tree) -> IntArray:
     blocks of its two ends, if neither is an ancestor of the other; and it joins the block of a node to that of its
     parent, if it leads from the node's subtree to a node outside the parent's subtree.
     """
-    from scipy import sparse
-    from scipy.sparse import csgraph
-
     nodes = len(tree.parent)
     worker = answers.worker.astype(np.int64)
     task = answers.n_workers + answers.task.astype(np.int64)
@@ -331,9 +347,9 @@ def _blocks(answers: Answers, tree: _Tree) -> IntArray:
     leads_outside = (low[node] < pre[parent]) | (high[node] >= pre[parent] + size[parent])
     i = np.concatenate([u[is_cross_edge], node[leads_outside]])
     j = np.concatenate([w[is_cross_edge], parent[leads_outside]])
-    graph = sparse.coo_array((np.ones(len(i), dtype=bool), (i, j)), shape=(nodes, nodes)).tocsr()
-    block: IntArray = csgraph.connected_components(graph, directed=False)[1]
-    return block.astype(np.int64)
+    block = np.arange(nodes)
+    unite(block, i, j)
+    return block
 
 
 def _is_ancestor(a: IntArray, b: IntArray, pre: IntArray, size: IntArray) -> BoolArray:

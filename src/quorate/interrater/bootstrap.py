@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from quorate.arrays import FloatArray, runs
+from quorate.arrays import FloatArray, distinct, runs
 from quorate.interrater.coefficients import Coefficient, Values, by_class, overall
 from quorate.interrater.sums import AgreementSums, Scale
 
@@ -193,10 +193,13 @@ def _ends(resampled: list[FloatArray], level: float, shape: tuple[int, ...]) -> 
         n_defined = (~np.isnan(values)).sum(axis=0)
         tail = (1 - level) / 2
         # Classes with an equal number of defined draws are computed together: `np.nanquantile` loops over classes,
-        # which takes seconds for thousands of them.
-        for n in np.unique(n_defined[n_defined > 0]).tolist():
+        # which takes seconds for thousands of them, and `np.quantile` imports `numpy.ma`.
+        for n in distinct(n_defined[n_defined > 0]).tolist():
             has_n = n_defined == n
-            ends[:, has_n] = np.quantile(values[:n, has_n], [tail, 1 - tail], axis=0)
+            for end, index in enumerate((tail * (n - 1), (1 - tail) * (n - 1))):
+                low = values[int(index), has_n]
+                high = values[min(int(index) + 1, n - 1), has_n]
+                ends[end, has_n] = low + (index - int(index)) * (high - low)
     return ends
 
 

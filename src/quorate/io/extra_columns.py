@@ -13,8 +13,6 @@ from quorate.arrays import FloatArray, IntArray, take, to_numpy
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, listing, rows_phrase, visible
 from quorate.io.columns import positions
 from quorate.io.exports.content import Content
-from quorate.io.exports.llm_judges import part
-from quorate.io.frame import frame_of
 from quorate.io.options import split_names
 from quorate.io.read import Reading
 from quorate.io.several_files import content_of
@@ -41,6 +39,8 @@ class RowColumns:
             return texts_of(self.content, name)
         values: list[str | None] = []
         if "." in name and self.content.layout == "records":
+            from quorate.io.exports.llm_judges import part  # with its imports 5 ms, and few sources are nested
+
             inner = [part(record, *name.split(".")) for record in self.content.records]
             values = [None if isinstance(value, dict | list) else str(value) for value in inner]
         if all(value is None for value in values):
@@ -111,6 +111,8 @@ def content_in_rows(reading: Reading, option: str) -> Content:
         raise OptionError(f"{option} needs answers in a file or a table, with one label per answer")
     content = content_of(reading.source, reading.options)
     if content.parts:  # several files: the combined table from which the answers were read
+        from quorate.io.frame import frame_of
+
         columns = dict(frame_of(content, sample=False).columns)
         content = Content(content.source, content.name, "rows", tuple(columns), ready=pa.table(columns))
     if content.layout not in ("rows", "records"):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, distinct
 from quorate.blocks.numpy_kernels import unite
 from quorate.graph.laplacian import MAX_TABLE_WORKERS, symmetric, symmetric_table
 from quorate.graph.pairs import sums_of_ends
@@ -84,7 +84,7 @@ def check_alternative(problem: Problem, pairs: PairTable, solution: Solution, de
     alternative = descend(logarithmic_start(problem, pairs))
     sweeps = solution.iterations + alternative.iterations
     exact = EXACT_FIT * float(pairs.weights @ pairs.correlation**2)
-    n_connected = len(np.unique(np.concatenate([pairs.i, pairs.j])))
+    n_connected = len(distinct(np.concatenate([pairs.i, pairs.j])))
     fits_exactly = pairs.loss(alternative.skills) <= exact < pairs.loss(solution.skills)
     if fits_exactly and len(pairs.i) > n_connected:  # with as many pairs as workers, an exact fit is no evidence
         return replace(alternative, iterations=sweeps)

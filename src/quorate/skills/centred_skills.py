@@ -27,6 +27,7 @@ from quorate.skills.priors import Priors, determined_by, oriented_components
 from quorate.skills.signs import orient
 from quorate.skills.skill_notes import orientation_note, sign_note, undetermined_note
 from quorate.skills.worker_estimates import WorkerEstimates
+from quorate.voting.posterior import logsumexp_rows
 from quorate.voting.vote import weight
 
 MAX_PRIOR_ANSWERS = 150_000  # size of the sample for the prior: standard error about .01 for a class of 10 %
@@ -116,9 +117,7 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
         prior = prior / prior.sum()
         spread = float(1 - prior @ prior)
         x, bias_at_prior = at_prior(prior, spread)
-        scores = response_bias_scores(sample, x, bias_at_prior)
-        top = scores.max(axis=1, keepdims=True)
-        likelihood = float((np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0]).sum())
+        likelihood = float(logsumexp_rows(response_bias_scores(sample, x, bias_at_prior)).sum())
         return likelihood, float(np.sqrt(bias_of_workers.spread / spread))
 
     fitted_likelihood, _ = likelihood_and_factor(1.0)

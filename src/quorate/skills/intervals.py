@@ -18,6 +18,7 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
 from quorate.errors import check_level, unknown_name_error
+from quorate.statistics import normal_quantile
 
 if TYPE_CHECKING:
     from quorate.skills.gold_counts import GoldCounts
@@ -215,9 +216,7 @@ def skill_intervals(
     >>> intervals.kind, bool(np.mean((intervals.low <= crowd.skills) & (crowd.skills <= intervals.high)) >= 0.8)
     ('full', True)
     """
-    from statistics import NormalDist  # most runs need no intervals
-
-    z = NormalDist().inv_cdf((1 + check_level(level)) / 2)
+    z = normal_quantile((1 + check_level(level)) / 2)
     kind = interval_kind(inference, kind)
     if inference is None or kind == "none":
         unknown_values = np.full(n_workers, np.nan)

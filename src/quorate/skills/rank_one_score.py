@@ -130,6 +130,16 @@ class OneCoinInference(SkillInference):
         """Return (1, 1): the model of even classes fixes the scale of the skills."""
         return 1.0, 1.0
 
+    def peer_squares(self, skills: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of x_j² over each worker's peers on its tasks, and of x_j² x_k² over every two of them there.
+
+        Args:
+            skills: x of each worker, gold included.
+        """
+        (sums,) = blocks_of(self.crowd).sum(power_sums, skills, np.zeros(len(skills)), True)
+        q2, _, _, q4, q2_squared, _ = sums
+        return q2, q2_squared - q4
+
     def score(self) -> WorkerScore:
         """Return each worker's raw estimate and its variance, in O(answers)."""
         m = self.n_classes

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, distinct
 from quorate.blocks.numpy_kernels import unite
 from quorate.graph.components import breadth_first_tree
 from quorate.graph.laplacian import MAX_TABLE_WORKERS
@@ -154,7 +154,7 @@ def _propagate_signs(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> 
     # An additional root, connected to the first worker of each component, makes one tree of all components.
     first_of_component = np.arange(n)
     unite(first_of_component, i, j)
-    first = np.unique(first_of_component)
+    first = distinct(first_of_component)
     tree = breadth_first_tree(n + 1, np.concatenate([i, first]), np.concatenate([j, np.full(len(first), n)]), root=n)
     child = np.array([worker for worker in tree if worker != n], dtype=np.int64)
     parent = np.array([tree[int(worker)] for worker in child], dtype=np.int64)

@@ -23,7 +23,7 @@ from typing import Protocol
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, distinct
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import agreement_products
 from quorate.blocks.numpy_kernels import unite
@@ -260,7 +260,7 @@ def comparisons(
     is_core = weak.is_informative & ~weak.is_weakly_identified
     proposed: list[ProposedComparison] = []
     is_scaled = weak.is_weakly_identified & weak.is_informative
-    groups = [np.flatnonzero(is_scaled & (weak.component == k)) for k in np.unique(weak.component[is_scaled])]
+    groups = [np.flatnonzero(is_scaled & (weak.component == k)) for k in distinct(weak.component[is_scaled])]
     groups += [np.array([worker]) for worker in np.flatnonzero(weak.is_weakly_identified & ~weak.is_informative)]
     for group in groups:
         partners = [group[weak.side[group]], group[~weak.side[group]], np.flatnonzero(is_core)]
