@@ -144,8 +144,6 @@ def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "sparse.c
 def symmetric_operator(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "FloatArray | LinearOperator":
     """Return `symmetric` for products with vectors only; for few workers as a dense matrix.
 
-    With two million pairs, the sum of both triangles takes as long as 20 products.
-
     >>> (symmetric_operator(2, np.array([0]), np.array([1]), np.array([5.0])) @ np.array([1.0, 0.0])).tolist()
     [0.0, 5.0]
     """
