@@ -4,9 +4,9 @@ Small components are batched: the matrices of components of equal size form one 
 only one call.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -148,9 +148,7 @@ def symmetric_operator(n: int, i: IntArray, j: IntArray, values: FloatArray) -> 
     [0.0, 5.0]
     """
     if n <= MAX_TABLE_WORKERS:
-        table = np.zeros((n, n))
-        table[i, j] = table[j, i] = values
-        return table
+        return _table(n, i, j, values)
     from scipy import sparse
     from scipy.sparse.linalg import LinearOperator
 
@@ -165,11 +163,7 @@ def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "Fl
     >>> symmetric_table(2, np.array([0]), np.array([1]), np.array([5.0])).tolist()
     [[0.0, 5.0], [5.0, 0.0]]
     """
-    if n > MAX_TABLE_WORKERS:
-        return symmetric(n, i, j, values)
-    table = np.zeros((n, n))
-    table[i, j] = table[j, i] = values
-    return table
+    return symmetric(n, i, j, values) if n > MAX_TABLE_WORKERS else _table(n, i, j, values)
 
 
 def signless_laplacian(n: int, i: IntArray, j: IntArray, weights: FloatArray | None = None) -> "sparse.csr_array":
@@ -251,11 +245,12 @@ ARPACK_TOLERANCE = 1e-3  # of the residual of an eigenvector, relative to its ei
 MIN_LANCZOS_WORKERS = 100
 MAX_LANCZOS_WORKERS = 5_000
 MAX_LANCZOS_PAIRS = 500_000
+MAX_CELLS_PER_PAIR = 8  # of a dense matrix, with which a product takes a fifth of the time
 MAX_LANCZOS_STEPS = 100  # if more are needed, as for a chain of workers, the others take less time
 LANCZOS_TOLERANCE = 1e-8  # of the residual, as above; the error of the eigenvalue is about its square
 LANCZOS_STEPS_BETWEEN_TESTS = 10  # a test takes about as long as one step
 # A group whose linking answer pairs are a share s of all has an eigenvalue of at least 1 - 2 s in absolute value. If
-# the eigenvalue is below this, each group has a share above 0.35 and is not reported, so the vector is not used.
+# the eigenvalue is below this, each group has a share above 0.35 and is not reported, so no vector is needed.
 MIN_USED_EIGENVALUE = 0.3
 MIN_LENGTH = 1e-10  # of a new vector of Lanczos's method; a shorter one is rounding
 
@@ -265,16 +260,20 @@ def eigenvector(
 ) -> tuple[float, FloatArray] | None:
     """Return the lowest eigenvalue of the matrix `symmetric`, or else the second highest, with its eigenvector.
 
-    None if ARPACK does not converge. An eigenvalue below MIN_USED_EIGENVALUE in absolute value may be an estimate.
+    None if ARPACK does not converge, and if Lanczos's method finds an absolute value below MIN_USED_EIGENVALUE.
 
     >>> value, vector = eigenvector(2, np.array([0]), np.array([1]), np.ones(1), lowest=True)
     >>> round(value, 9), round(abs(float(vector.sum())), 9)
     (-1.0, 0.0)
     """
-    if MIN_LANCZOS_WORKERS <= n <= MAX_LANCZOS_WORKERS and len(values) <= MAX_LANCZOS_PAIRS:
-        eigenpair = _lanczos(n, i, j, values, lowest=lowest)
-        if eigenpair is not None:
-            return eigenpair
+    product: Callable[[FloatArray], FloatArray] | None = None
+    if MIN_LANCZOS_WORKERS <= n <= MAX_LANCZOS_WORKERS and n * n <= MAX_CELLS_PER_PAIR * len(values):
+        product = _table(n, i, j, values).__matmul__
+    elif MIN_LANCZOS_WORKERS <= n <= MAX_LANCZOS_WORKERS and len(values) <= MAX_LANCZOS_PAIRS:
+        product = partial(_product, n, i, j, values)
+    eigenpair = None if product is None else _lanczos(n, product, lowest=lowest)
+    if eigenpair is not None:
+        return None if abs(eigenpair[0]) < MIN_USED_EIGENVALUE else eigenpair
     matrix = symmetric_operator(n, i, j, values)
     if isinstance(matrix, np.ndarray):
         every_value, vectors = np.linalg.eigh(matrix)
@@ -292,14 +291,26 @@ def eigenvector(
     return float(few_values[at]), vectors[:, at]
 
 
-def _lanczos(n: int, i: IntArray, j: IntArray, values: FloatArray, *, lowest: bool) -> tuple[float, FloatArray] | None:
+def _table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> FloatArray:
+    """Return `symmetric` as a dense matrix."""
+    table = np.zeros((n, n))
+    table[i, j] = table[j, i] = values
+    return table
+
+
+def _product(n: int, i: IntArray, j: IntArray, values: FloatArray, vector: FloatArray) -> FloatArray:
+    """Return the product of the matrix `symmetric` with a vector."""
+    return sums_of_ends(n, i, j, values * vector[j], values * vector[i])
+
+
+def _lanczos(n: int, product: Callable[[FloatArray], FloatArray], *, lowest: bool) -> tuple[float, FloatArray] | None:
     """Return `eigenvector` by Lanczos's method, in which each new vector is orthogonal to all before it, or None."""
     basis = np.empty((MAX_LANCZOS_STEPS + 1, n))
     basis[0] = _start(n) / np.linalg.norm(_start(n))
     tridiagonal = np.zeros((MAX_LANCZOS_STEPS + 1, MAX_LANCZOS_STEPS + 1))
     for step in range(MAX_LANCZOS_STEPS):
         vector = basis[step]
-        image = sums_of_ends(n, i, j, values * vector[j], values * vector[i])
+        image = product(vector)
         tridiagonal[step, step] = image @ vector
         size = step + 1
         for _ in range(2):  # after one subtraction, rounding errors would grow from step to step

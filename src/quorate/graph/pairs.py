@@ -17,7 +17,7 @@ MAX_ANSWER_PAIRS = 50_000_000  # pairs of answers to one task; to count this num
 # any size with up to eleven answers per task have a table; a task with thousands of answers has none.
 MIN_TABLE_PAIRS = 2_000_000
 TABLE_PAIRS_PER_ANSWER = 5
-MAX_CACHED_PAIRS = 100_000  # 3 MB
+MAX_CACHED_PAIRS = 2_000_000  # 64 MB
 CHUNK_PAIRS = 1 << 22  # answer pairs counted at once, which limits the memory
 # In C, pairs are counted in a table of all pairs of workers, 5 ns per cell; sorting the answer pairs takes 35 ns each.
 # Bands of rows limit the memory to 32 MB.
