@@ -304,6 +304,8 @@ def peer_matrix(blocks: Iterable[Block], table: FloatArray, weights: FloatArray,
     matrix = np.zeros((len(table), len(table)))
     for block in blocks:
         _run("peer_pairs", block, table, weights, matrix, block.n_classes, int(even), len(table))
+    if native is not None and len(matrix):  # the pass in C sums the upper triangle
+        native.mirror_upper(matrix, *matrix.shape)
     return matrix
 
 

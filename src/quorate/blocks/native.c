@@ -313,7 +313,7 @@ static PyMethodDef kernels[] = {
     ENTRY(rows_in_order), ENTRY(order_count), ENTRY(order_scatter), ENTRY(order_sort), ENTRY(order_unpack),
     ENTRY(quotes_close), ENTRY(csv_rows), ENTRY(needs_quotes), ENTRY(six_digits),
     ENTRY(softmax_rows), ENTRY(calibrate_rows), ENTRY(lead_rows), ENTRY(chosen_rows), ENTRY(matrix_moments), ENTRY(log_matrices),
-    ENTRY(set_columns), ENTRY(get_columns), ENTRY(exp_rows), ENTRY(log_rows),
+    ENTRY(set_columns), ENTRY(get_columns), ENTRY(mirror_upper), ENTRY(exp_rows), ENTRY(log_rows),
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The kernels in C.", 0, kernels, NULL, NULL, NULL, NULL};

@@ -61,6 +61,7 @@ VECTORS static void NAME(peers)(const Span s, const LABEL *label, const double *
                                 double *out, int M, int64_t K, int even, double *scratch)
 {
     const int64_t stride = M + 2;
+    const int first = weights[1] == 0.0 ? M : 0; /* without z_i·z_j, only the sum of x_j is needed */
     for (int64_t t = 0; t < s.n_tasks; t++) {
         const int64_t from = s.start[t], to = s.start[t + 1], n = to - from;
         if (n < 2) continue;
@@ -83,7 +84,7 @@ VECTORS static void NAME(peers)(const Span s, const LABEL *label, const double *
         memset(scratch, 0, (size_t)((M + 1) * K) * sizeof *scratch);
         for (int64_t a = from; a < to; a++) {
             const double *row = table + s.worker[a] * stride, *mine = v + s.worker[a] * K;
-            for (int c = 0; c <= M; c++) { /* the last one is x */
+            for (int c = first; c <= M; c++) { /* the last one is x */
                 const double z = c == M ? row[0] : (double)((int64_t)label[a] == c) - row[2 + c];
                 double *restrict sum = scratch + c * K;
                 for (int64_t k = 0; k < K; k++) sum[k] += z * mine[k];
@@ -92,7 +93,7 @@ VECTORS static void NAME(peers)(const Span s, const LABEL *label, const double *
         for (int64_t a = from; a < to; a++) {
             const double *row = table + s.worker[a] * stride, *mine = v + s.worker[a] * K;
             double *restrict to_mine = out + s.worker[a] * K;
-            for (int c = 0; c <= M; c++) {
+            for (int c = first; c <= M; c++) {
                 const double z = c == M ? row[0] : (double)((int64_t)label[a] == c) - row[2 + c];
                 const double factor = omega * z * weights[c == M ? 0 : 1], *sum = scratch + c * K;
                 for (int64_t k = 0; k < K; k++) to_mine[k] += factor * (sum[k] - z * mine[k]);
@@ -101,7 +102,7 @@ VECTORS static void NAME(peers)(const Span s, const LABEL *label, const double *
     }
 }
 
-/* The matrix of that product, workers × workers. */
+/* The upper triangle of the matrix of that product, workers × workers. */
 static void NAME(peer_pairs)(const Span s, const LABEL *label, const double *table, const double *weights, double *matrix, int M,
                         int even, int64_t n_workers)
 {
@@ -114,13 +115,12 @@ static void NAME(peer_pairs)(const Span s, const LABEL *label, const double *tab
             if (to + (to - from) <= s.n_answers) /* about the same cells of the next task */
                 for (int64_t b = a + 1; b < to; b++) {
                     const int64_t i = s.worker[a + to - from], j = s.worker[b + to - from];
-                    PREFETCH(matrix + i * n_workers + j);
-                    PREFETCH(matrix + j * n_workers + i);
+                    PREFETCH(matrix + (i < j ? i : j) * n_workers + (i < j ? j : i));
                 }
             for (int64_t b = a + 1; b < to; b++) {
                 const double c = omega * NAME(pair_product)(one, table + s.worker[b] * stride, label[a], label[b], M, weights);
-                matrix[s.worker[a] * n_workers + s.worker[b]] += c;
-                matrix[s.worker[b] * n_workers + s.worker[a]] += c;
+                const int64_t i = s.worker[a], j = s.worker[b];
+                matrix[(i < j ? i : j) * n_workers + (i < j ? j : i)] += c;
             }
         }
     }

@@ -227,6 +227,19 @@ static void get_columns(const double *table, double *out, int64_t n, int64_t M, 
 TABLE(set_columns, 5, 2, 0, set_columns(own[0], own[1], own[2], own[3], own[4], n, M))
 TABLE(get_columns, 2, 4, 0, get_columns(own[0], own[1], n, M, number[2], number[3]))
 
+/* Copy the upper triangle of a square table to the lower one, tile by tile so that both stay in the cache. */
+static void mirror_upper(double *table, int64_t n)
+{
+    const int64_t tile = 64;
+    for (int64_t top = 0; top < n; top += tile)
+        for (int64_t left = top; left < n; left += tile)
+            for (int64_t i = top; i < n && i < top + tile; i++)
+                for (int64_t j = left > i ? left : i + 1; j < n && j < left + tile; j++)
+                    table[j * n + i] = table[i * n + j];
+}
+
+TABLE(mirror_upper, 1, 2, 0, mirror_upper(own[0], n))
+
 /* exp and log of every entry, for the test of both. */
 VECTORS static void exp_rows(const double *x, double *out, int64_t n)
 {
