@@ -16,15 +16,16 @@ def test_every_column_is_solved() -> None:
     matrix = positive_definite(30, 0)
     right_sides = np.random.default_rng(1).standard_normal((30, 5))
     right_sides[:, 2] = 0.0
-    x = block_cg(lambda v: matrix @ v, right_sides, np.diag(matrix), tolerance=1e-6, max_products=300)
+    x, residual = block_cg(lambda v: matrix @ v, right_sides, np.diag(matrix), tolerance=1e-6, max_products=300)
     np.testing.assert_allclose(x, np.linalg.solve(matrix, right_sides), atol=1e-5)
+    np.testing.assert_allclose(residual, right_sides - matrix @ x, atol=1e-9)
     assert not x[:, 2].any()
 
 
 def test_a_column_stops_at_a_direction_of_small_curvature() -> None:
     diagonal = np.array([1.0, 1.0])
     curvature = np.array([1.0, 1e-6])
-    x = block_cg(
+    x, _ = block_cg(
         lambda v: curvature[:, None] * v, np.eye(2), diagonal, tolerance=1e-9, max_products=9, min_curvature=1e-3
     )
     assert x.tolist() == [[1.0, 0.0], [0.0, 0.0]]

@@ -450,6 +450,8 @@ def within(crowd: Answers, positions: IntArray, members: IntArray) -> Answers:
     >>> within(answers, np.array([1]), np.array([1])).worker.tolist()
     [0]
     """
+    if len(positions) == crowd.n_answers and len(members) == crowd.n_workers and crowd.per_task.all():
+        return crowd  # with its table of pairs, if that is cached
     tasks, task = np.unique(crowd.task[positions], return_inverse=True)
     return Answers(
         task,

@@ -294,7 +294,7 @@ def _multiplier_draws(
             product = product - joint.gain @ (joint.cross.T @ vectors)
         return product
 
-    solution = block_cg(
+    solution, _ = block_cg(
         apply, right_side, joint.core.diagonal(), tolerance=CG_TOLERANCE, max_products=CG_MAX_ITERATIONS
     )
     draws = solution[:n].T

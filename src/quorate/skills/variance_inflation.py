@@ -210,9 +210,9 @@ def peer_error(
     relative_squares = np.zeros(n_workers)
     for done in tracked("estimating intervals", range(0, draws, at_once)):
         b = contributions.draw(min(at_once, draws - done), rng)
-        d = displacements(curvature, b)
+        d, from_peers = displacements(curvature, b)
         move_if_fixed = b / scale  # o, of each raw estimate if its peers are fixed
-        move = (b - curvature.peers @ d) / scale  # if its peers move, too
+        move = (b - from_peers) / scale  # if its peers move, too
         relative_error = (shared @ (x[:, None] * d)) / scale  # E
         products += np.einsum("wk,wk->w", move, move_if_fixed)
         fixed_squares += np.einsum("wk,wk->w", move_if_fixed, move_if_fixed)
@@ -228,13 +228,15 @@ def peer_error(
     )
 
 
-def displacements(curvature: Curvature, b: FloatArray) -> FloatArray:
+def displacements(curvature: Curvature, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return d with H d = b over the free workers, for all draws at once, without directions of little curvature.
+
+    The second array is the off-diagonal part of H d, zero for workers who are not free.
 
     >>> pair = np.array([[0.0, 1.0], [1.0, 0.0]])
     >>> curvature = Curvature(np.array([2.0, 2.0]), pair, np.ones(2, dtype=bool))
-    >>> displacements(curvature, np.array([[3.0], [3.0]])).round(6).tolist()
-    [[1.0], [1.0]]
+    >>> [part.round(6).tolist() for part in displacements(curvature, np.array([[3.0], [3.0]]))]
+    [[[1.0], [1.0]], [[1.0], [1.0]]]
     """
     is_free = curvature.is_free & (curvature.diagonal + curvature.ridge > 0)
     diagonal = np.where(is_free, curvature.diagonal + curvature.ridge, 1.0)
@@ -246,6 +248,7 @@ def displacements(curvature: Curvature, b: FloatArray) -> FloatArray:
 
     right_sides = np.where(is_free[:, None], b, 0.0)
     tolerance = float(np.sqrt(ERROR_TOLERANCE * MIN_CURVATURE / max(int(is_free.sum()), 1)))
-    return block_cg(
+    d, residual = block_cg(
         product, right_sides, diagonal, tolerance=tolerance, max_products=MAX_CG_PRODUCTS, min_curvature=MIN_CURVATURE
     )
+    return d, right_sides - residual - diagonal[:, None] * d
