@@ -5,18 +5,17 @@ H(pi) - h(p), where pi_l = a + q_l (p - a) is the probability of the answer l, a
 h = -p ln p - (1 - p) ln a.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.advice.available_workers import AvailableWorkers
 from quorate.advice.stopping import effective_votes_added
-from quorate.arrays import BoolArray, FloatArray, IntArray, sortable, starts_of
+from quorate.arrays import BoolArray, FloatArray, IntArray, runs, sortable, starts_of
 from quorate.voting.vote import skill_of, weight
 
 MIN_GAIN = 1e-9  # nats: answers with less information are not planned
-MAX_CELLS = 1 << 22  # probabilities of which temporary tables are made at once, to limit memory
+MAX_CELLS = 1 << 20  # probabilities of which temporary tables are made at once, to limit memory
 N_SAMPLE_TASKS = 64  # number of tasks on which workers of different cost are compared
 
 
@@ -79,11 +78,9 @@ def entropy(posterior: FloatArray) -> FloatArray:
     return total
 
 
-def _row_slices(posterior: FloatArray) -> Iterator[slice]:
-    """Yield slices of rows with at most MAX_CELLS probabilities each."""
-    step = max(MAX_CELLS // posterior.shape[1], 1)
-    for start in range(0, len(posterior), step):
-        yield slice(start, start + step)
+def _row_slices(posterior: FloatArray) -> list[slice]:
+    """Return slices of rows with at most MAX_CELLS probabilities each."""
+    return runs(len(posterior), posterior.shape[1], MAX_CELLS)
 
 
 def _times_log(p: FloatArray) -> FloatArray:
@@ -129,7 +126,7 @@ def plan(
     >>> chosen.task.tolist(), chosen.worker.tolist(), chosen.gain.round(3).tolist()
     ([0], [2], [0.193])
     """
-    ranked = _ranked(posterior[open_tasks], accuracy, worker_pool)
+    ranked = _ranked(posterior, open_tasks, accuracy, worker_pool)
     if len(ranked) == 0 or not open_tasks.any():
         return AssignmentPlan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     n_answered = np.zeros(len(posterior), np.int64) if answered is None else answered
@@ -162,16 +159,19 @@ def plan(
     return _with_gains(task, worker, posterior, tempered, worker_pool)
 
 
-def _ranked(posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableWorkers) -> IntArray:
+def _ranked(
+    posterior: FloatArray, open_tasks: BoolArray, accuracy: FloatArray, worker_pool: AvailableWorkers
+) -> IntArray:
     """Return the workers who can be asked, the best first: by accuracy, or by gain per unit of cost.
 
     The gain is multiplied by the probability that the worker answers.
     """
     free = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
     value = accuracy[free]
-    if (worker_pool.priced or not (worker_pool.gives == 1).all()) and len(posterior):
+    if (worker_pool.priced or not (worker_pool.gives == 1).all()) and open_tasks.any():
         # The gain per cost depends on the task: it is averaged over tasks of all entropies, most of them high.
-        order = np.argsort(-entropy(posterior), kind="stable")
+        order = np.flatnonzero(open_tasks)
+        order = order[np.argsort(-entropy(posterior)[order], kind="stable")]
         sample = posterior[order[np.unique(np.geomspace(1, len(order), N_SAMPLE_TASKS).astype(np.int64)) - 1]]
         value = (
             expected_gain(sample[None], accuracy[free, None]).mean(axis=1)
@@ -299,8 +299,12 @@ def _with_gains(
         accuracy: of each assignment, reduced by the dependence.
         worker_pool: with the cost and the probability of an answer.
     """
-    alone = expected_gain(posterior[task], accuracy) * worker_pool.gives[worker]
-    before = entropy(posterior[task])
+    alone = np.empty(len(task))
+    before = np.empty(len(task))
+    for rows in runs(len(task), posterior.shape[1], MAX_CELLS):
+        of_rows = posterior[task[rows]]
+        alone[rows] = expected_gain(of_rows, accuracy[rows]) * worker_pool.gives[worker[rows]]
+        before[rows] = entropy(of_rows)
     remains = np.log1p(-np.minimum(np.divide(alone, before, out=np.zeros_like(alone), where=alone > 0), 1 - 1e-9))
     so_far = np.cumsum(remains) - remains
     first = np.searchsorted(task, task)  # where each task's run begins

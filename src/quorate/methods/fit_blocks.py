@@ -185,7 +185,7 @@ def _complete_vote(
         known = None if known is None else known[tasks]
         answers = answers.only(is_chosen)
     answers.check_cells()
-    vote = stack_votes(list(blocks_of(answers, known).map(labelling.vote)))
+    vote = stack_votes(blocks_of(answers, known).map(labelling.vote), answers.n_tasks)
     return labelling.applied(vote, answers.per_task, known)
 
 

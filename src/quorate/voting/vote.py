@@ -1,6 +1,6 @@
 """Vote: scores, posterior and label of every task; weighted votes; the choice of the labels (`decide`)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -212,6 +212,14 @@ class BlockVote(Vote):
 
     def of_tasks(self, tasks: IntArray) -> Vote:
         """Return the vote on some tasks; only their scores and posterior are computed, on demand."""
+        if "_vote" in self.__dict__ and isinstance(self._vote, PosteriorVote):  # without a table of all scores
+            return PosteriorVote(
+                self.posterior[tasks],
+                self.label[tasks],
+                self.tied[tasks],
+                {name: values[tasks] for name, values in self.extra_columns.items()},
+                None if self.is_stated is None else self.is_stated[tasks],
+            )
         if "_vote" in self.__dict__:
             return super().of_tasks(tasks)
         rows: LabelRows = self.__dict__["_rows"]
@@ -264,10 +272,17 @@ class PosteriorVote(Vote):
     [[-0.693, -0.693]]
     """
 
-    def __init__(self, posterior: FloatArray, label: IntArray, tied: BoolArray) -> None:
+    def __init__(
+        self,
+        posterior: FloatArray,
+        label: IntArray,
+        tied: BoolArray,
+        extra_columns: Mapping[str, FloatArray] | None = None,
+        is_stated: BoolArray | None = None,
+    ) -> None:
         """Store the posterior and the labels."""
         self.__dict__.update(
-            {"posterior": posterior, "label": label, "tied": tied, "extra_columns": {}, "is_stated": None}
+            posterior=posterior, label=label, tied=tied, extra_columns=extra_columns or {}, is_stated=is_stated
         )
 
     @property
@@ -277,21 +292,34 @@ class PosteriorVote(Vote):
         return np.log(logs, out=logs)
 
 
-def stack_votes(votes: Sequence[Vote]) -> Vote:
+def stack_votes(votes: Iterable[Vote], n_tasks: int) -> Vote:
     """Return the votes on the tasks of several blocks as one; without a table of scores if the posteriors give them.
 
+    Only one of the votes is in memory in addition to the result.
+
+    Args:
+        votes: on consecutive tasks; at least one.
+        n_tasks: the number of tasks in all.
+
     >>> part = PosteriorVote(np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
-    >>> stack_votes([part, part]).label.tolist()
+    >>> stack_votes(iter([part, part]), 2).label.tolist()
     [0, 0]
     """
-    if len(votes) == 1:
-        return votes[0]
-    posterior = np.concatenate([part.posterior for part in votes])
-    label = np.concatenate([part.label for part in votes])
-    tied = np.concatenate([part.tied for part in votes])
-    if all(isinstance(part, PosteriorVote) for part in votes):
-        return PosteriorVote(posterior, label, tied)
-    return Vote(np.concatenate([part.scores for part in votes]), posterior, label, tied)
+    tables: dict[str, Any] = {}
+    has_scores = False
+    done = 0
+    for part in votes:
+        if len(part.label) == n_tasks:
+            return part
+        if not tables:
+            has_scores = not isinstance(part, PosteriorVote)
+        for name in ("posterior", "label", "tied", *(["scores"] if has_scores else [])):
+            values = getattr(part, name)
+            if name not in tables:
+                tables[name] = np.empty((n_tasks, *values.shape[1:]), values.dtype)
+            tables[name][done : done + len(values)] = values
+        done += len(part.label)
+    return Vote(**tables) if has_scores else PosteriorVote(**tables)
 
 
 def changed_vote(task_vote: Vote, **changes: Any) -> Vote:
