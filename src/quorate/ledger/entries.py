@@ -16,8 +16,9 @@ from quorate.arrays import NUMPY_KINDS, TEXT, BoolArray, IntArray, from_numpy, f
 from quorate.blocks.ordering import sort_answers
 from quorate.errors import ColumnTypeError, ConflictingAnswersError, reason, shown
 from quorate.io.columns import encode, in_order_of_ids
+from quorate.io.encoded_table import EncodedTable
 from quorate.io.options import POLICIES, ReadOptions
-from quorate.io.read_table import Source, read_table
+from quorate.io.read_table import Source, read_encoded_table, read_table
 from quorate.io.rows import read_rows
 
 DROPPED = -1  # the label of an entry whose rows conflict and were dropped
@@ -94,12 +95,13 @@ def read_entries(source: Source, reading: ReadOptions) -> Entries:
     >>> entries.label.tolist(), entries.rows.tolist(), entries.clashed.tolist()
     ([1], [2], [True])
     """
-    table = read_table(source, reading.required_columns(), reading)
+    read = read_encoded_table if len({*reading.columns}) == len(COLUMNS) else read_table  # codes are overwritten
+    table = read(source, reading.required_columns(), reading)
     encoded = [encode(table.column(name), name, is_label=k == 2) for k, name in enumerate(reading.columns)]
     present = np.logical_and.reduce([codes >= 0 for codes, _ in encoded])
     n_skipped = len(present) - int(np.count_nonzero(present))
     if n_skipped and not reading.skip_missing:
-        read_rows(table, replace(reading, on_conflict="first"))  # names the rows
+        read_rows(_parsed(table), replace(reading, on_conflict="first"))  # names the rows
     # In canonical order, so that a ledger of one batch is not sorted again whenever it is read.
     encoded = [in_order_of_ids(codes, one_type(ids, what)) for (codes, ids), what in zip(encoded, COLUMNS, strict=True)]
     columns = [codes[present] if n_skipped else codes for codes, _ in encoded]
@@ -117,12 +119,16 @@ def read_entries(source: Source, reading: ReadOptions) -> Entries:
     n_groups = int(first.sum())
     clashed = np.bincount(group[1:][is_repeat & (label[1:] != label[:-1])], minlength=n_groups) > 0
     if reading.on_conflict == "error" and clashed.any():
-        read_rows(table, reading)  # names the rows
+        read_rows(_parsed(table), reading)  # names the rows
     standing = label[last if reading.on_conflict == "last" else first]
     if reading.on_conflict == "drop":
         standing = np.where(clashed, np.int32(DROPPED), standing)
     rows = np.bincount(group, minlength=n_groups)
     return Entries(task[first], worker[first], standing, rows, clashed, names, n_skipped)
+
+
+def _parsed(table: pa.Table | EncodedTable) -> pa.Table:
+    return table if isinstance(table, pa.Table) else table.parsed_again()
 
 
 @dataclass(frozen=True)
