@@ -203,3 +203,15 @@ def test_advice_names_the_sample_of_what_was_examined_on_it(monkeypatch: pytest.
     components = advise(two_groups(0), 30)
     assert "was examined on a sample" not in components.summary()
     assert "test_sample" not in components.to_dict()
+
+
+def test_a_plan_of_many_classes_uses_fewer_tasks_and_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = crowd(1_000, 20, 5, seed=3).answers
+    of_all = advise(answers, 30)
+    monkeypatch.setattr(sampling, "MAX_PLANNED_CELLS", 800)  # 400 tasks of two classes
+    found = advise(read(answers.to_table()), 30)
+    assert "Whether more answers help was examined on a sample of 400 tasks (2,000 answers)" in found.summary()
+    assert found.to_dict()["test_sample"]["n_tasks"] == 400
+    assert of_all.prospect is not None
+    assert found.prospect is not None
+    assert found.prospect.after == pytest.approx(of_all.prospect.after, abs=0.02)

@@ -181,7 +181,8 @@ def test_the_scale_of_a_large_star_is_followed() -> None:
     b = np.zeros((n, 20))
     np.add.at(b, i, noise * x[j, None])
     np.add.at(b, j, noise * x[i, None])
-    found, _ = displacements(Curvature(diagonal, products, np.ones(n, dtype=bool)), b)
+    found, from_peers = displacements(Curvature(diagonal, products, np.ones(n, dtype=bool)), b)
+    np.testing.assert_allclose(from_peers, products @ found, atol=1e-6)
     exact = np.linalg.solve(products + np.diag(diagonal), b)
     assert found[0].std() == pytest.approx(exact[0].std(), rel=0.05)
 
@@ -214,8 +215,7 @@ def test_conjugate_gradients_solve_for_the_free_and_leave_the_others() -> None:
     b = rng.normal(size=(6, 9))
     b[:, 4] = 0.0
     found, from_peers = displacements(curvature, b)
-    np.testing.assert_allclose(from_peers[free], (peers @ found)[free], atol=1e-9)
-    assert not from_peers[~free].any()
+    np.testing.assert_allclose(from_peers, peers @ found, atol=1e-9)
     exact = np.zeros_like(b)
     exact[free] = np.linalg.solve(h[np.ix_(free, free)], b[free])
     off, size = found - exact, np.einsum("wk,wk->k", exact, h @ exact)

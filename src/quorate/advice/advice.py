@@ -10,7 +10,7 @@ from quorate.advice.available_workers import AvailableWorkers
 from quorate.advice.stopping import AnswersNeeded
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
-from quorate.blocks.sampling import TaskSample, sample_for_tests
+from quorate.blocks.sampling import TaskSample, sample_for_plans, sample_for_tests
 from quorate.calibration.confidence import advised_labels
 from quorate.errors import in_python, visible
 from quorate.io.model_names import models_of
@@ -56,18 +56,21 @@ class Advice(Shown):
     @property
     def sample(self) -> TaskSample | None:
         """The sample of tasks that decides whether more answers help, or proposes groups; None: all tasks."""
-        return sample_for_tests(self.answers) if self._examined_on_sample() else None
+        if not self._examined_on_sample():
+            return None
+        return sample_for_tests(self.answers) or sample_for_plans(self.answers)
 
     def _examined_on_sample(self) -> list[str]:
         """Return what is examined on a sample of the tasks: components and weak workers need all of them."""
-        if self.result is None or sample_for_tests(self.answers) is None:
+        if self.result is None or sample_for_plans(self.answers) is None:
             return []
         from quorate.advice.advise import advice_basis
 
         examined = []
         if self.prospect is not None and self.prospect.sample is not None:
             examined.append("whether more answers help")
-        if advice_basis(self.result).identifiability.n_components == 1:
+        is_connected = advice_basis(self.result).identifiability.n_components == 1
+        if is_connected and sample_for_tests(self.answers) is not None:
             examined.append("which groups share few tasks")
         return examined
 

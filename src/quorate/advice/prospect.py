@@ -8,7 +8,7 @@ from quorate.advice.advice import Advice
 from quorate.advice.advise import advice_basis, advise_result
 from quorate.advice.expected_error import error_after
 from quorate.arrays import FloatArray
-from quorate.blocks.sampling import MAX_TESTED_ANSWERS, TaskSample, sample_of_tasks
+from quorate.blocks.sampling import TaskSample, sample_for_plans
 from quorate.errors import OptionError
 from quorate.notes import change_of
 from quorate.result import Result, result_of_sample
@@ -16,7 +16,6 @@ from quorate.voting.vote import SURE
 
 MIN_SAVED = 0.02  # smallest share of the wrong labels that a recommended plan corrects; a judgement
 MIN_ERROR = 1e-12  # smallest divisor
-MAX_PLANNED_CELLS = 1 << 25  # tasks × classes of a plan: 256 MB for each table of probabilities
 
 
 @dataclass(frozen=True)
@@ -111,11 +110,7 @@ def _sample(result: Result) -> TaskSample | None:
 
     All tasks are used also if groups of workers must first be connected.
     """
-    answers = result.answers
-    # Of thousands of classes fewer tasks: a plan needs a second table of their probabilities.
-    n_tasks = MAX_PLANNED_CELLS // max(answers.n_classes, 1)
-    n_answers = min(MAX_TESTED_ANSWERS, n_tasks * answers.n_answers // max(answers.n_tasks, 1))
-    sample = sample_of_tasks(answers, n_answers)
+    sample = sample_for_plans(result.answers)
     if sample is None:
         return None
     basis = advice_basis(result)

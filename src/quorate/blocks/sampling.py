@@ -27,6 +27,7 @@ MAX_PAIR_TEST_ANSWERS = 250_000
 # Answers above which tests of tasks, searches for groups that share few tasks, and plans of further answers use a
 # sample. A sample has fewer tasks to test, each with the same power; the links of groups are counted over all answers.
 MAX_TESTED_ANSWERS = 100_000
+MAX_PLANNED_CELLS = 1 << 25  # tasks × classes of a plan: 256 MB for each table of probabilities
 IDS_AT_ONCE = 1 << 16  # whose bytes numpy handles together
 
 
@@ -231,6 +232,17 @@ def sample_for_tests(answers: Answers) -> TaskSample | None:
     99999
     """
     return sample_of_tasks(answers, MAX_TESTED_ANSWERS)
+
+
+def sample_for_plans(answers: Answers) -> TaskSample | None:
+    """Return the sample for plans of further answers: that for tests, or fewer tasks if there are many classes.
+
+    >>> import quorate
+    >>> sample_for_plans(quorate.simulate.crowd(1000, 10, 3, seed=0).answers) is None
+    True
+    """
+    n_tasks = MAX_PLANNED_CELLS // max(answers.n_classes, 1)
+    return sample_of_tasks(answers, min(MAX_TESTED_ANSWERS, n_tasks * answers.n_answers // max(answers.n_tasks, 1)))
 
 
 def sample_for_pair_tests(answers: Answers) -> TaskSample | None:

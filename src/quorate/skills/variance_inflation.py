@@ -231,7 +231,7 @@ def peer_error(
 def displacements(curvature: Curvature, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return d with H d = b over the free workers, for all draws at once, without directions of little curvature.
 
-    The second array is the off-diagonal part of H d, zero for workers who are not free.
+    The second array is the off-diagonal part of H d for all workers, free or not.
 
     >>> pair = np.array([[0.0, 1.0], [1.0, 0.0]])
     >>> curvature = Curvature(np.array([2.0, 2.0]), pair, np.ones(2, dtype=bool))
@@ -251,4 +251,5 @@ def displacements(curvature: Curvature, b: FloatArray) -> tuple[FloatArray, Floa
     d, residual = block_cg(
         product, right_sides, diagonal, tolerance=tolerance, max_products=MAX_CG_PRODUCTS, min_curvature=MIN_CURVATURE
     )
-    return d, right_sides - residual - diagonal[:, None] * d
+    # The residual has H d for the free workers, which saves one product of about five.
+    return d, right_sides - residual - diagonal[:, None] * d if is_free.all() else curvature.peers @ d
