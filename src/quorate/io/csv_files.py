@@ -267,8 +267,11 @@ class CheckedCsv:
         from quorate.io.encoded_table import EncodedTable, encode_batches
 
         try:
-            with arrow_csv.open_csv(self._stream(), **self._parser(ENCODED_BLOCK)) as batches:
+            # Only the distinct values are checked for text that is not UTF-8.
+            with arrow_csv.open_csv(self._stream(), **self._parser(ENCODED_BLOCK, check_utf8=False)) as batches:
                 n_rows, columns = encode_batches(iter(batches), len(self.data) / ENCODED_BLOCK)
+            for column in columns.values():
+                column.values.validate(full=True)
         except (pa.ArrowException, UnicodeError):
             return None
         return EncodedTable(n_rows, columns, self.parsed) if columns else None
@@ -283,7 +286,7 @@ class CheckedCsv:
         on_progress = listener.get()
         return pa.BufferReader(self.data) if on_progress is None else pa.PythonFile(_Metered(self.data, on_progress))
 
-    def _parser(self, block_size: int, **options: Any) -> dict[str, Any]:
+    def _parser(self, block_size: int, *, check_utf8: bool = True, **options: Any) -> dict[str, Any]:
         """Return the options of Arrow's parser."""
         from pyarrow import csv as arrow_csv
 
@@ -292,7 +295,9 @@ class CheckedCsv:
             "read_options": arrow_csv.ReadOptions(block_size=block_size, use_threads=False, **self.options),
             "parse_options": arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, **options),
             "convert_options": arrow_csv.ConvertOptions(
-                include_columns=list(self.columns), column_types=dict.fromkeys(self.columns, pa.string())
+                include_columns=list(self.columns),
+                column_types=dict.fromkeys(self.columns, pa.string()),
+                check_utf8=check_utf8,
             ),
         }
 
