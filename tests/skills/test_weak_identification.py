@@ -12,7 +12,13 @@ from quorate.blocks.memory import blocks_of
 from quorate.graph.pairs import PairStats, pair_stats
 from quorate.skills.identification import IDENTIFIED, STATUSES, WEAKLY_IDENTIFIED
 from quorate.skills.pendant import trees_of_pairs
-from quorate.skills.weak_identification import BlockGraph, PairGraph, comparisons, weak_identification
+from quorate.skills.weak_identification import (
+    BlockGraph,
+    PairGraph,
+    WeakIdentification,
+    comparisons,
+    weak_identification,
+)
 
 GUESSER = np.array([0.0, 0.9, 0.3, 0.7])
 EDGES = (np.array([0, 0, 0, 1, 2]), np.array([1, 2, 3, 2, 3]))
@@ -258,3 +264,23 @@ def test_intervals_cover_on_sparse_graphs(family: str) -> None:
         is_known = ~np.isnan(found.low)
         covered += ((found.low <= crowd.skills) & (crowd.skills <= found.high))[is_known].tolist()
     assert np.mean(covered) > 0.88
+
+
+def test_comparisons_of_many_weakly_identified_workers_take_one_look_at_the_answers() -> None:
+    """Each group was searched in all answers: 20,000 pairs of workers took minutes."""
+    pairs = np.arange(20_000)
+    columns = {
+        "task": np.repeat(pairs, 2).tolist() + [20_000] * 3 + [20_001] * 3,
+        "worker": np.arange(40_000).tolist() + [40_000, 40_001, 40_002] * 2,
+        "label": [0, 0] * 20_000 + [0, 0, 0, 1, 1, 1],
+    }
+    answers = quorate.read(columns)
+    n = answers.n_workers
+    nobody = np.zeros(n, dtype=bool)
+    is_core = np.arange(n) >= 40_000
+    weak = WeakIdentification(
+        np.full(n, 0.5), ~is_core, is_core, nobody, np.zeros(n), np.ones(n), np.zeros(n), np.zeros(n, int), nobody
+    )
+    proposed = comparisons(answers, weak)
+    assert [comparison.workers for comparison in proposed] == [(worker,) for worker in range(40_000)]
+    assert {(comparison.task, comparison.partner) for comparison in proposed} == {(20_000, 40_000)}

@@ -16,14 +16,14 @@ multiplied by a and those of the other by 1/a, as long as no skill leaves its ra
 skill is possible.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, distinct
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import agreement_products
 from quorate.blocks.numpy_kernels import unite
@@ -258,36 +258,72 @@ def comparisons(
     can_be_asked = np.zeros(answers.n_workers, dtype=bool)
     can_be_asked[list(range(answers.n_workers) if available is None else available)] = True
     is_core = weak.is_informative & ~weak.is_weakly_identified
+    by_worker = np.argsort(answers.worker, kind="stable")
+    tasks_by_worker = _TasksByWorker(answers.task[by_worker], starts_of(answers.per_worker))
+    most_answers_first = np.lexsort([np.arange(answers.n_workers), -answers.per_worker])
+    # The last partners of a group: identified informative workers or, if there are none, any informative worker.
+    outside = most_answers_first[(is_core if is_core.any() else weak.is_informative)[most_answers_first]]
+    groups = grouped_codes(weak.component, weak.is_weakly_identified & weak.is_informative)
     proposed: list[ProposedComparison] = []
-    is_scaled = weak.is_weakly_identified & weak.is_informative
-    groups = [np.flatnonzero(is_scaled & (weak.component == k)) for k in distinct(weak.component[is_scaled])]
-    groups += [np.array([worker]) for worker in np.flatnonzero(weak.is_weakly_identified & ~weak.is_informative)]
     for group in groups:
-        partners = [group[weak.side[group]], group[~weak.side[group]], np.flatnonzero(is_core)]
-        if not is_core.any():
-            partners.append(np.setdiff1d(np.flatnonzero(weak.is_informative), group))
-        comparison = _first_comparison(answers, group, partners, can_be_asked)
-        if comparison is not None:
-            task, worker, partner = comparison
-            proposed.append(ProposedComparison(task, worker, partner, tuple(group.tolist())))
+        in_order = group[np.lexsort([group, -answers.per_worker[group]])]
+        sides = (in_order[weak.side[in_order]], in_order[~weak.side[in_order]])
+        pairs_of_set = [(side, side, frozenset[int]()) for side in sides]
+        excluded = set(group.tolist())
+        for askers, partners, left_out in (*pairs_of_set, (in_order, outside, excluded)):
+            comparison = tasks_by_worker.first_comparison(askers[can_be_asked[askers]], partners, left_out)
+            if comparison is not None:
+                proposed.append(ProposedComparison(*comparison, tuple(group.tolist())))
+                break
+    alone = np.flatnonzero(weak.is_weakly_identified & ~weak.is_informative & can_be_asked)
+    if len(alone) and len(outside):
+        # Nearly every worker has not answered the first task of the first partner.
+        task = int(tasks_by_worker.of(int(outside[0]))[0])
+        has_answered = np.zeros(answers.n_workers, dtype=bool)
+        has_answered[answers.worker[answers.task == task]] = True
+        for worker in alone.tolist():
+            if not has_answered[worker]:
+                proposed.append(ProposedComparison(task, worker, int(outside[0]), (worker,)))
+                continue
+            comparison = tasks_by_worker.first_comparison(np.array([worker]), outside)
+            if comparison is not None:
+                proposed.append(ProposedComparison(*comparison, (worker,)))
     return proposed
 
 
-def _first_comparison(
-    answers: Answers, group: IntArray, partner_sets: Sequence[IntArray], can_be_asked: BoolArray
-) -> tuple[int, int, int] | None:
-    """Return a task of a partner that a worker of the group has not answered, the workers with most answers first."""
-    is_member = np.zeros(answers.n_workers, dtype=bool)
-    is_member[group] = True
-    for partners in partner_sets:
-        inside = bool(is_member[partners].any())
-        askers = partners if inside else group
-        for worker in sorted(askers[can_be_asked[askers]].tolist(), key=lambda code: -int(answers.per_worker[code])):
-            done = set(answers.task[answers.worker == worker].tolist())
-            for partner in sorted(partners.tolist(), key=lambda code: -int(answers.per_worker[code])):
-                if partner == worker:
+@dataclass(frozen=True, eq=False)
+class _TasksByWorker:
+    """The tasks that each worker answered, ascending."""
+
+    task: IntArray  # of each answer, sorted by worker
+    start: IntArray  # [workers + 1]
+
+    def of(self, worker: int) -> IntArray:
+        """Return the tasks of a worker."""
+        return self.task[self.start[worker] : self.start[worker + 1]]
+
+    def first_comparison(
+        self, askers: IntArray, partners: IntArray, excluded: Collection[int] = frozenset()
+    ) -> tuple[int, int, int] | None:
+        """Return a task of a partner that an asker has not answered, the asker and the partner; the first there is."""
+        for worker in askers.tolist():
+            done = set(self.of(worker).tolist())
+            for partner in map(int, partners):  # one by one: usually the first is chosen
+                if partner == worker or partner in excluded:
                     continue
-                for task in answers.task[answers.worker == partner].tolist():
+                for task in self.of(partner).tolist():
                     if task not in done:
-                        return int(task), int(worker), int(partner)
-    return None
+                        return task, worker, partner
+        return None
+
+
+def grouped_codes(component: IntArray, is_member: BoolArray) -> list[IntArray]:
+    """Return the members of each component that has any, by ascending component.
+
+    >>> [group.tolist() for group in grouped_codes(np.array([5, 2, 5, 2]), np.array([True, True, True, False]))]
+    [[1], [0, 2]]
+    """
+    members = np.flatnonzero(is_member)
+    members = members[np.argsort(component[members], kind="stable")]
+    cuts = np.flatnonzero(np.diff(component[members])) + 1
+    return np.split(members, cuts) if len(members) else []
