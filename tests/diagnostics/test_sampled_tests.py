@@ -215,3 +215,11 @@ def test_a_plan_of_many_classes_uses_fewer_tasks_and_names_them(monkeypatch: pyt
     assert of_all.prospect is not None
     assert found.prospect is not None
     assert found.prospect.after == pytest.approx(of_all.prospect.after, abs=0.02)
+
+
+def test_advice_names_each_of_two_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", 1_800)
+    monkeypatch.setattr(sampling, "MAX_PLANNED_CELLS", 400)  # 200 tasks of two classes
+    lines = advise(crowd(1_000, 20, 5, seed=3).answers, 30).summary()
+    assert "Whether more answers help was examined on a sample of 200 tasks (1,000 answers)" in lines
+    assert "Which groups share few tasks was examined on a sample of 360 tasks (1,800 answers)" in lines

@@ -56,23 +56,21 @@ class Advice(Shown):
     @property
     def sample(self) -> TaskSample | None:
         """The sample of tasks that decides whether more answers help, or proposes groups; None: all tasks."""
-        if not self._examined_on_sample():
-            return None
-        return sample_for_tests(self.answers) or sample_for_plans(self.answers)
+        return next(iter(self._samples().values()), None)
 
-    def _examined_on_sample(self) -> list[str]:
-        """Return what is examined on a sample of the tasks: components and weak workers need all of them."""
+    def _samples(self) -> dict[str, TaskSample]:
+        """Return what is examined on a sample, with the sample: components and weak workers need all tasks."""
         if self.result is None or sample_for_plans(self.answers) is None:
-            return []
+            return {}
         from quorate.advice.advise import advice_basis
 
-        examined = []
+        samples = {}
         if self.prospect is not None and self.prospect.sample is not None:
-            examined.append("whether more answers help")
-        is_connected = advice_basis(self.result).identifiability.n_components == 1
-        if is_connected and sample_for_tests(self.answers) is not None:
-            examined.append("which groups share few tasks")
-        return examined
+            samples["whether more answers help"] = self.prospect.sample
+        of_tests = sample_for_tests(self.answers)
+        if of_tests is not None and advice_basis(self.result).identifiability.n_components == 1:
+            samples["which groups share few tasks"] = of_tests
+        return samples
 
     @property
     def n_assignments(self) -> int:
@@ -262,12 +260,16 @@ class Advice(Shown):
         return [*lines, *self._need_lines()]
 
     def _sample_lines(self) -> list[str]:
-        """Return a line on the sample of a large crowd, or none."""
-        if self.sample is None:
-            return []
-        examined = ", and ".join(self._examined_on_sample())
-        comma = "," if "," in examined else ""
-        return [f"{examined[0].upper()}{examined[1:]}{comma} was examined on {self.sample.text()}."]
+        """Return a line on each sample of a large crowd."""
+        examined: dict[str, list[str]] = {}
+        for what, sample in self._samples().items():
+            examined.setdefault(sample.text(), []).append(what)
+        lines = []
+        for text, parts in examined.items():
+            subject = ", and ".join(parts)
+            comma = "," if len(parts) > 1 else ""
+            lines.append(f"{subject[0].upper()}{subject[1:]}{comma} was examined on {text}.")
+        return lines
 
     def _effect_lines(self, *, anyway: bool) -> list[str]:
         """Return lines on what the answers change, and on what helps more if they change little."""

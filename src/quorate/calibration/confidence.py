@@ -214,7 +214,7 @@ class ConfidenceBasis:
 
         def is_decided(n: IntArray) -> BoolArray:
             left = n_open - n
-            # Tasks that `quorate advise --expert` chooses because they are uncertain tell little about the share.
+            # Tasks that `quorate advise --expert` chooses because they are uncertain show little about the share.
             n_checked = np.maximum(equivalent_checked_labels(share), checked_by_gold + n * random_share)
             # The share that the labels will show differs from this one by chance, so a wider interval is used.
             excess = 1 - share.mean - max_error * self.n_tasks / left

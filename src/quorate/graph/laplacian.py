@@ -200,7 +200,7 @@ def smallest_eigenvalue(laplacian: "sparse.csr_array") -> float:
 def smallest_of(parts: Parts, bipartite: BoolArray, weights: FloatArray | None = None) -> FloatArray:
     """Return lambda_min(L_s) of connected components, computed with dense matrices for small components.
 
-    >>> from quorate.graph.pairs import PairStats, sums_of_ends
+    >>> from quorate.graph.pairs import PairStats
     >>> triangle, pair = (PairStats.linked(*np.array(ends)) for ends in ([[0, 0, 1], [1, 2, 2]], [[0], [1]]))
     >>> smallest_of(Parts.concatenated([3, 2], [triangle, pair]), np.array([False, True])).tolist()
     [1.0, 0.0]

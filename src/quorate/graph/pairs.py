@@ -80,7 +80,8 @@ class PairStats:
 def pair_stats(answers: Answers) -> PairStats:
     """Return N_ij and the agreements of every pair; the time is the sum over tasks of the squared number of answers.
 
-    A small table is cached with the answers, because the skills, the tests of pairs and the advice need the same one.
+    A table of at most MAX_CACHED_PAIRS pairs is cached with the answers, because the skills, the tests of pairs and the
+    advice need the same one.
 
     >>> import quorate
     >>> pairs = pair_stats(quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")}))

@@ -115,9 +115,8 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
         task: IntArray = np.zeros(comparisons.n_rows, np.int64)
     else:
         task = comparisons.task
-        is_first = (
-            np.diff(task.astype(np.int64) * n_judges + judge, prepend=-1) != 0
-        )  # rows are in the order of task and judge
+        # Rows are in the order of task and judge.
+        is_first = np.diff(task.astype(np.int64) * n_judges + judge, prepend=-1) != 0
         task_count = np.bincount(judge[is_first], minlength=n_judges)
     n_ties = sum_by(judge, np.where(comparisons.outcome == TIE, weight, 0.0), n_judges)
     if comparisons.task is not None:

@@ -27,7 +27,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import agreement_products
 from quorate.blocks.numpy_kernels import unite
-from quorate.graph.components import components_of_roots
+from quorate.graph.components import components_of_roots, grouped
 from quorate.graph.pairs import PairStats
 from quorate.skills.pendant import PendantTrees
 from quorate.statistics import critical_value
@@ -263,7 +263,9 @@ def comparisons(
     most_answers_first = np.lexsort([np.arange(answers.n_workers), -answers.per_worker])
     # The last partners of a group: identified informative workers or, if there are none, any informative worker.
     outside = most_answers_first[(is_core if is_core.any() else weak.is_informative)[most_answers_first]]
-    groups = grouped_codes(weak.component, weak.is_weakly_identified & weak.is_informative)
+    scaled = np.flatnonzero(weak.is_weakly_identified & weak.is_informative)
+    components, component = np.unique(weak.component[scaled], return_inverse=True)
+    groups = [scaled[positions] for positions in grouped(component, len(components))]
     proposed: list[ProposedComparison] = []
     for group in groups:
         in_order = group[np.lexsort([group, -answers.per_worker[group]])]
@@ -315,15 +317,3 @@ class _TasksByWorker:
                     if task not in done:
                         return task, worker, partner
         return None
-
-
-def grouped_codes(component: IntArray, is_member: BoolArray) -> list[IntArray]:
-    """Return the members of each component that has any, by ascending component.
-
-    >>> [group.tolist() for group in grouped_codes(np.array([5, 2, 5, 2]), np.array([True, True, True, False]))]
-    [[1], [0, 2]]
-    """
-    members = np.flatnonzero(is_member)
-    members = members[np.argsort(component[members], kind="stable")]
-    cuts = np.flatnonzero(np.diff(component[members])) + 1
-    return np.split(members, cuts) if len(members) else []
